@@ -1,0 +1,92 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* The stand-in processor as its user sees it: enter it, leave it, configure it.
+ *
+ * A thin hypervisor built on AMD SVM takes the calling kernel as its guest and
+ * supplies the recording facility which the processor lacks. This header is the only
+ * file of the folder that others include, and it holds no fact about that facility. */
+#ifndef WAYMARK_HW_MODEL_MODEL_H
+#define WAYMARK_HW_MODEL_MODEL_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+enum model_status {
+    MODEL_OK,
+    MODEL_NO_SVM,     /* the processor does not enumerate SVM */
+    MODEL_SVM_LOCKED, /* firmware disabled SVM (VM_CR.SVMDIS) */
+    MODEL_NO_MEMORY,  /* the block is too small or not page-aligned */
+    MODEL_BAD_NAME,   /* no such policy, defect or gate */
+    MODEL_BAD_VALUE   /* the name is known, the value is not */
+};
+
+/* One question that the manual leaves open, with the answers the model can give.
+ * values is "first|second|...", the first is the default. */
+struct model_policy {
+    const char *name;
+    const char *clause; /* id of the clause that is open */
+    const char *values;
+    const char *description;
+};
+
+/* One way in which the model can break a rule on purpose. */
+struct model_defect {
+    const char *name;
+    const char *clause; /* id of the clause that it breaks */
+    const char *description;
+};
+
+/* Counts since the last model_enter() on this processor. */
+struct model_stats {
+    uint64_t exits;      /* world switches out of the guest */
+    uint64_t steps;      /* instructions carried out by software */
+    uint64_t records;    /* records written to the guest's memory */
+    uint64_t events;     /* interrupts and exceptions delivered by software */
+    uint64_t interrupts; /* overflow interrupts requested */
+};
+
+/* Whether model_enter() can work here. Reads CPUID and, where SVM is enumerated, VM_CR
+ * (APM Vol. 2, "Enabling SVM"); writes nothing. */
+enum model_status model_supported(void);
+
+/* Bytes of page-aligned, identity-mapped memory that one processor needs, when RAM ends
+ * at top_of_ram (a physical address, exclusive). */
+size_t model_memory_bytes(uint64_t top_of_ram);
+
+/* Back to the defaults: every policy at its first value, no defect, every gate open. */
+void model_reset_config(void);
+
+/* Change the configuration; it holds for all processors and takes effect at once.
+ * key "policy": value "NAME:VALUE"; key "defect": value "NAME", or "none" to clear all;
+ * key "cpuid": value "no-NAME" to close a gate, "all" to open every one.
+ * MODEL_BAD_NAME for an unknown key or name, MODEL_BAD_VALUE for an unknown value. */
+enum model_status model_set(const char *key, const char *value);
+
+/* The value a policy has now, as text; NULL past the end of the table. */
+const char *model_policy_value(size_t index);
+
+/* The tables, for listing. A null pointer past the end. */
+size_t model_policy_count(void);
+const struct model_policy *model_policy(size_t index);
+size_t model_defect_count(void);
+const struct model_defect *model_defect(size_t index);
+size_t model_gate_count(void);
+const char *model_gate(size_t index); /* "no-..." */
+
+/* Make the caller a guest; returns running as one. Call at CPL 0 with interrupts off, the
+ * final GDT, IDT, TSS and CR3 loaded, all RAM below top_of_ram identity-mapped. memory
+ * belongs to this processor until model_leave(). */
+enum model_status model_enter(void *memory, size_t bytes, uint64_t top_of_ram);
+
+/* Called by the guest at CPL 0: back on the bare processor, with the caller's registers,
+ * stack, CR3, GDT and IDT as they are now; EFER.SVME and VM_HSAVE_PA as before
+ * model_enter(). Does nothing when this processor is not inside the model. */
+void model_leave(void);
+
+/* Whether this processor runs inside the model now. */
+bool model_active(void);
+
+/* The counts of this processor; all zero before the first model_enter(). */
+const struct model_stats *model_stats(void);
+
+#endif
