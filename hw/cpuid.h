@@ -1,0 +1,44 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * What CPUID enumerates, by name. Leaves and bit positions stay in hw/cpuid.c.
+ * Source: SDM Vol. 2, "CPUID - CPU Identification".
+ */
+#ifndef HW_CPUID_H
+#define HW_CPUID_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+struct cpuid_regs {
+    uint32_t eax, ebx, ecx, edx;
+};
+struct cpuid_regs cpuid_query(uint32_t leaf, uint32_t subleaf);
+
+bool cpu_has_ds(void);     /* Debug Store and IA32_DS_AREA exist */
+bool cpu_has_dtes64(void); /* 64-bit DS layout in every mode */
+bool cpu_has_ds_cpl(void); /* BTS_OFF_OS and BTS_OFF_USR exist */
+bool cpu_has_pdcm(void);   /* IA32_PERF_CAPABILITIES exists */
+bool cpu_has_x2apic(void);
+bool cpu_has_svm(void);
+bool cpu_has_rtm(void);
+bool cpu_has_bus_lock_detect(void);
+bool cpu_has_la57(void);
+bool cpu_has_smep(void);
+bool cpu_has_smap(void);
+bool cpu_has_hypervisor(void);
+bool cpu_has_nx(void);
+unsigned cpu_linear_bits(void); /* 48, or 57 where 5-level paging is enumerated */
+unsigned cpu_physical_bits(void);
+unsigned cpu_perfmon_version(void); /* 0 when leaf 0AH is absent */
+
+struct cpu_identity {
+    char vendor[13];
+    char brand[49];
+    char hypervisor[13]; /* empty when none is announced */
+    unsigned family, model, stepping;
+    uint32_t signature; /* EAX of leaf 1 */
+    uint32_t microcode; /* revision, 0 when not readable */
+};
+void cpu_identify(struct cpu_identity *out);
+
+#endif

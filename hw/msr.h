@@ -1,0 +1,107 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * Model-specific registers: numbers, the bits directly beneath, and the accessors.
+ * The only place above hw/model/ that knows an MSR number.
+ * Source: SDM Vol. 4, "Architectural MSRs"; Vol. 3, "IA32_DEBUGCTL MSR".
+ */
+#ifndef HW_MSR_H
+#define HW_MSR_H
+
+#include <stdint.h>
+
+#define MSR_IA32_TIME_STAMP_COUNTER 0x010u
+
+#define MSR_IA32_APIC_BASE 0x01Bu
+#define APIC_BASE_BSP      (1ull << 8)  /* this processor booted the machine */
+#define APIC_BASE_EXTD     (1ull << 10) /* x2APIC mode */
+#define APIC_BASE_EN       (1ull << 11) /* local APIC globally enabled */
+#define APIC_BASE_ADDRESS  0x000ffffffffff000ull
+
+#define MSR_SMI_COUNT         0x034u
+#define MSR_IA32_BIOS_SIGN_ID 0x08Bu /* microcode revision in 63:32 after CPUID leaf 1 */
+#define MSR_IA32_SYSENTER_CS  0x174u
+#define MSR_IA32_SYSENTER_ESP 0x175u
+#define MSR_IA32_SYSENTER_EIP 0x176u
+
+#define MSR_IA32_MISC_ENABLE         0x1A0u
+#define MISC_ENABLE_PERFMON          (1ull << 7)  /* performance monitoring available, RO */
+#define MISC_ENABLE_BTS_UNAVAILABLE  (1ull << 11) /* RO */
+#define MISC_ENABLE_PEBS_UNAVAILABLE (1ull << 12) /* RO */
+
+#define MSR_LBR_SELECT 0x1C8u
+
+#define MSR_IA32_DEBUGCTL              0x1D9u
+#define DEBUGCTL_LBR                   (1ull << 0)
+#define DEBUGCTL_BTF                   (1ull << 1)  /* single-step on branches */
+#define DEBUGCTL_BUS_LOCK_DETECT       (1ull << 2)  /* reserved unless enumerated */
+#define DEBUGCTL_TR                    (1ull << 6)  /* branch trace messages or store */
+#define DEBUGCTL_BTS                   (1ull << 7)  /* store to the BTS buffer */
+#define DEBUGCTL_BTINT                 (1ull << 8)  /* interrupt at the threshold */
+#define DEBUGCTL_BTS_OFF_OS            (1ull << 9)  /* do not store at CPL 0 */
+#define DEBUGCTL_BTS_OFF_USR           (1ull << 10) /* do not store at CPL > 0 */
+#define DEBUGCTL_FREEZE_LBRS_ON_PMI    (1ull << 11)
+#define DEBUGCTL_FREEZE_PERFMON_ON_PMI (1ull << 12)
+#define DEBUGCTL_UNCORE_PMI            (1ull << 13)
+#define DEBUGCTL_FREEZE_WHILE_SMM      (1ull << 14)
+#define DEBUGCTL_RTM_DEBUG             (1ull << 15)
+
+#define MSR_IA32_PAT               0x277u
+#define MSR_IA32_PERF_CAPABILITIES 0x345u
+#define MSR_IA32_DS_AREA           0x600u
+#define MSR_X2APIC_BASE            0x800u /* register at MMIO offset N is MSR 800H + N/16 */
+
+#define MSR_IA32_EFER 0xC0000080u
+#define EFER_SCE      (1ull << 0)
+#define EFER_LME      (1ull << 8)
+#define EFER_LMA      (1ull << 10)
+#define EFER_NXE      (1ull << 11)
+#define EFER_SVME     (1ull << 12)
+
+#define MSR_IA32_STAR           0xC0000081u
+#define MSR_IA32_LSTAR          0xC0000082u
+#define MSR_IA32_CSTAR          0xC0000083u
+#define MSR_IA32_FMASK          0xC0000084u
+#define MSR_IA32_FS_BASE        0xC0000100u
+#define MSR_IA32_GS_BASE        0xC0000101u
+#define MSR_IA32_KERNEL_GS_BASE 0xC0000102u
+
+/* Plain forms: only where the manual guarantees that the access cannot fault. */
+static inline uint64_t msr_read(uint32_t msr);
+static inline void msr_write(uint32_t msr, uint64_t value);
+
+/*
+ * Fault-returning forms: 0 on success, else the vector of the exception (13 = #GP).
+ * A failed read leaves *value alone. Usable at any IF state, also inside handlers.
+ */
+int msr_read_try(uint32_t msr, uint64_t *value);
+int msr_write_try(uint32_t msr, uint64_t value);
+
+#ifdef WAYMARK_HOST
+uint64_t fake_msr_read(uint32_t msr);
+void fake_msr_write(uint32_t msr, uint64_t value);
+static inline uint64_t msr_read(uint32_t msr)
+{
+    return fake_msr_read(msr);
+}
+static inline void msr_write(uint32_t msr, uint64_t value)
+{
+    fake_msr_write(msr, value);
+}
+#else
+static inline uint64_t msr_read(uint32_t msr)
+{
+    uint32_t low, high;
+
+    __asm__ volatile("rdmsr" : "=a"(low), "=d"(high) : "c"(msr) : "memory");
+    return (uint64_t)high << 32 | low;
+}
+static inline void msr_write(uint32_t msr, uint64_t value)
+{
+    __asm__ volatile("wrmsr"
+                     :
+                     : "c"(msr), "a"((uint32_t)value), "d"((uint32_t)(value >> 32))
+                     : "memory");
+}
+#endif
+
+#endif
