@@ -1,0 +1,60 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * Options of a run: `key=value` words from waymark.cfg and from the load options; the latter
+ * win. Pure text, so it is tested on the host.
+ */
+#ifndef HARNESS_OPTIONS_H
+#define HARNESS_OPTIONS_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#define OPTION_TEXT_BYTES  256
+#define OPTION_MODEL_WORDS 32 /* policy=, defect=, cpuid= words, handed on as they are */
+
+enum option_provider { PROVIDER_AUTO, PROVIDER_NATIVE, PROVIDER_MODEL };
+enum option_selftest {
+    SELFTEST_NONE,
+    SELFTEST_FAIL,
+    SELFTEST_ERROR,
+    SELFTEST_HANG,
+    SELFTEST_TRIPLE,
+    SELFTEST_LEAK,
+    SELFTEST_CORRUPT,
+};
+enum option_exit { EXIT_RETURN, EXIT_DEBUG, EXIT_SHUTDOWN };
+
+struct options {
+    char run[OPTION_TEXT_BYTES];   /* run=GLOB[,GLOB...]; empty = all */
+    char skip[OPTION_TEXT_BYTES];  /* skip=GLOB[,GLOB...]: reported as SKIP "by option" */
+    char profile[32];              /* profile=NAME, printed in the banner */
+    enum option_provider provider; /* provider=auto|native|model */
+    enum option_selftest selftest; /* selftest=fail|error|hang|triple|leak|corrupt */
+    enum option_exit exit;         /* exit=return|debug|shutdown */
+    unsigned cpus;                 /* cpus=1..64: processors to use; 0 = not given */
+    uint16_t serial_port;          /* serial=com1..com4|0xPORT|none; 0 = none */
+    uint32_t baud;                 /* baud=9600..115200 */
+    bool soak;                     /* soak=0|1: long counts */
+    bool bench;                    /* bench=0|1: measure instead of judging */
+    bool list;                     /* list=0|1: print the checks, run none */
+    bool verbose;                  /* verbose=0|1: detail lines on passes too */
+    bool x2apic;                   /* x2apic=0|1: switch the local APIC where enumerated */
+    uint64_t seed;                 /* seed=N, decimal or 0x */
+    unsigned model_words;
+    char model_word[OPTION_MODEL_WORDS][64]; /* "policy=wrap:after", "defect=x", "cpuid=..." */
+};
+
+void options_default(struct options *o);
+
+/*
+ * Parses words separated by white space; '#' starts a comment up to the end of the line.
+ * Returns true, or false with *error a line that names the word and the way out.
+ */
+bool options_parse(struct options *o, const char *text, size_t bytes, char *error,
+                   size_t error_bytes);
+
+/* Shell-style pattern (* and ?) against a comma-separated list; true when any matches. */
+bool glob_list_match(const char *globs, const char *name);
+
+#endif

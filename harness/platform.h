@@ -1,0 +1,43 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * What the suite needs from whoever booted the machine. boot/ fills it in; harness/ never
+ * includes boot/.
+ */
+#ifndef HARNESS_PLATFORM_H
+#define HARNESS_PLATFORM_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+struct platform {
+    /*
+     * One whole line (no line end inside) to every output. Legal in both modes: while the
+     * machine is taken over it reaches the serial port at once, the rest after hand-back.
+     */
+    void (*line)(const char *text, size_t bytes);
+
+    /* Takes the machine over, enters the provider, runs fn on the kernel stack, hands back. */
+    uint64_t (*take_over)(uint64_t (*fn)(void *), void *arg);
+    /* The same without any provider; for checks of the take-over itself and benchmarks. */
+    uint64_t (*take_over_bare)(uint64_t (*fn)(void *), void *arg);
+
+    /* Firmware mode only: true when a firmware timer event set for ms really fires (bounded).
+     */
+    bool (*firmware_timer_works)(unsigned ms);
+
+    /* Ends the line discipline on purpose, for selftest=corrupt: bytes to the serial port. */
+    void (*raw_serial)(const char *bytes, size_t count);
+    /* Sends the machine through a reset (triple fault), for selftest=triple. */
+    void (*triple_fault)(void);
+
+    void *arena; /* identity-mapped, page-aligned memory for the suite's own use */
+    size_t arena_bytes;
+    uint64_t image_base, image_bytes; /* where the loaded image lies */
+    unsigned processors;              /* enabled processors that firmware reports */
+    const char *firmware;             /* "vendor revision" */
+    const char *provider;             /* "native", "model" or "none" */
+    const char *provider_reason;      /* why not native; "" when native */
+};
+
+#endif
