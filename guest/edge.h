@@ -1,0 +1,93 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * Expected edges: what a workload's author says will be recorded, by labels.
+ *
+ * guest/edges.inc emits struct edge beside the code; edges_resolve turns it into addresses for
+ * the place and ring the workload runs in. An edge carries its clause through its kind; where
+ * the clause is open it lists what is admissible, and the comparison reports which one it saw.
+ */
+#ifndef GUEST_EDGE_H
+#define GUEST_EDGE_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+enum edge_kind {
+    EDGE_JCC = 1,
+    EDGE_LOOP, /* LOOP, LOOPE, LOOPNE, JRCXZ, JECXZ */
+    EDGE_JMP,
+    EDGE_JMP_INDIRECT,
+    EDGE_CALL,
+    EDGE_CALL_INDIRECT,
+    EDGE_RET,
+    EDGE_FAR_JMP,
+    EDGE_FAR_CALL,
+    EDGE_FAR_RET,
+    EDGE_IRET,
+    EDGE_SYSCALL,
+    EDGE_SYSRET,
+    EDGE_INT, /* INT n */
+    EDGE_INT3,
+    EDGE_EXCEPTION, /* fault */
+    EDGE_TRAP,      /* #DB and other trap-class exceptions */
+    EDGE_INTERRUPT, /* external, NMI, PMI */
+    EDGE_KIND_COUNT
+};
+
+/* What a from/to value means. */
+enum edge_point {
+    POINT_GUEST,   /* offset of a label from the start of the guest region */
+    POINT_VECTOR,  /* first instruction of the entry of vector `value` */
+    POINT_SYSCALL, /* what LSTAR holds */
+    POINT_IRETQ,   /* the kernel's one IRETQ */
+    POINT_SYSRETQ, /* the kernel's one SYSRETQ */
+    POINT_RETURN,  /* where the workload's final RET goes: bracket (ring 0), exit (ring 3) */
+    POINT_CALLER,  /* the instruction that entered the workload: bracket CALL, or IRETQ */
+    POINT_ANYWHERE /* any instruction of the workload (an interrupt's arrival) */
+};
+
+enum edge_flags {
+    EDGE_FROM_ALT = 1 << 0, /* from_alt is admissible as well (open clause) */
+    EDGE_OPTIONAL = 1 << 1  /* may be absent (open clause) */
+};
+
+/* As emitted by guest/edges.inc; 20 bytes, no relocations. */
+struct edge {
+    int32_t from, to, from_alt;
+    uint8_t from_point, to_point; /* enum edge_point */
+    uint8_t kind;                 /* enum edge_kind */
+    uint8_t cpl;                  /* before in bits 3:0, after in 7:4; 0xF = the run's ring */
+    uint16_t repeat;              /* consecutive identical records, >= 1 */
+    uint8_t flags;                /* enum edge_flags */
+    uint8_t reserved;
+};
+_Static_assert(sizeof(struct edge) == 20, "shared with guest/edges.inc");
+
+struct expected_edge {
+    uint64_t from, to, from_alt; /* linear; from_alt valid with EDGE_FROM_ALT */
+    uint8_t kind, cpl_before, cpl_after, flags;
+    bool from_anywhere; /* from may be any address inside [guest_low, guest_high) */
+};
+
+/* Where and how a workload runs. */
+struct guest_place {
+    uint64_t base;         /* linear address of the guest region's first byte */
+    uint64_t low, high;    /* the guest region's linear range */
+    unsigned ring;         /* 0 or 3 */
+    uint64_t caller, back; /* POINT_CALLER, POINT_RETURN */
+};
+
+struct workload;
+/*
+ * Fills out[] (at most max) with the workload's edges including the entering and the returning
+ * one; returns how many there are, which may exceed max.
+ */
+size_t edges_resolve(const struct workload *w, const struct guest_place *place,
+                     struct expected_edge *out, size_t max);
+
+/* "GEN-03" and so on: the clause that a kind of edge stands for. */
+const char *edge_clause(enum edge_kind kind);
+const char *edge_kind_name(enum edge_kind kind);
+
+#endif

@@ -1,0 +1,47 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * Workloads: position-independent routines in the guest region, entered like a function and
+ * left by RET, with their expected edges. Declared in NASM by guest/edges.inc's WORKLOAD macro,
+ * which puts a struct workload into the section .workloads.
+ *
+ * Conventions inside a workload
+ *   in   rdi = start of the workload's data page pair (see below), rsi = argument
+ *   r15  where a handler resumes after #UD, #DE, #GP, #BP (loaded by the workload)
+ *   free every register but rsp; ring-0 callers save what they need
+ *   data page at rdi: present, writable; the next page: not present until a #PF maps it
+ */
+#ifndef GUEST_WORKLOAD_H
+#define GUEST_WORKLOAD_H
+
+#include "guest/edge.h"
+
+#include <stddef.h>
+#include <stdint.h>
+
+enum workload_flags {
+    WORKLOAD_RING0 = 1 << 0,     /* may run in ring 0 */
+    WORKLOAD_RING3 = 1 << 1,     /* may run in ring 3 */
+    WORKLOAD_STEPPABLE = 1 << 2, /* the step oracle can follow it (ring 3, no interrupts) */
+    WORKLOAD_FAULTS = 1 << 3,    /* takes exceptions on purpose */
+    WORKLOAD_INTERRUPTS = 1 << 4 /* needs IF = 1 and an event from the harness */
+};
+
+struct workload {
+    const char *name; /* "jcc.taken": unique, [a-z0-9._-] */
+    int32_t entry;    /* offset of the entry from the start of the guest region */
+    uint32_t flags;
+    const struct edge *edges;
+    uint32_t edge_count;
+    uint32_t reserved;
+};
+_Static_assert(sizeof(struct workload) == 32, "shared with guest/edges.inc");
+
+extern const struct workload __workloads_start[], __workloads_end[];
+extern const uint8_t __guest_start[], __guest_end[];
+
+/* NULL when there is none of that name. */
+const struct workload *workload_find(const char *name);
+size_t workload_count(void);
+const struct workload *workload_at(size_t index);
+
+#endif
