@@ -1,0 +1,112 @@
+# SPDX-License-Identifier: BSD-2-Clause
+# Builds one EFI image, boots it in QEMU, and checks the suite itself. `make help` lists targets.
+
+OUT   ?= out
+ARGS  ?=
+ACCEL ?= tcg
+
+CC      = gcc
+LD      = ld
+NASM    = nasm
+OBJCOPY = objcopy
+PYTHON  = python3
+
+# The image must not depend on where or when it was built.
+CFLAGS = -std=gnu11 -Os -g -ffreestanding -fpic -fvisibility=hidden -fshort-wchar \
+         -fno-stack-protector -fcf-protection=none -mno-red-zone -mgeneral-regs-only \
+         -fno-asynchronous-unwind-tables -fno-ident -Wall -Wextra -Werror \
+         -Wmissing-prototypes -Wvla -ffile-prefix-map=$(CURDIR)=. \
+         -I. -isystem /usr/include/efi -isystem /usr/include/efi/x86_64 -DGNU_EFI_USE_MS_ABI
+LDFLAGS = -nostdlib -shared -Bsymbolic -znocombreloc -znorelro --hash-style=sysv \
+          --build-id=none --no-undefined -T linker.ld
+# A state that git knows names the image; outside a checkout it is "unknown".
+VERSION = $(shell git describe --always --dirty --match 'v*' 2>/dev/null || echo unknown)
+
+DIRS = boot hw hw/model ds guest harness harness/checks
+CSRC = $(wildcard $(addsuffix /*.c,$(DIRS)))
+# guest/workloads.asm includes the other workload files.
+ASRC = $(wildcard boot/*.asm hw/*.asm hw/model/*.asm ds/*.asm harness/*.asm) guest/workloads.asm
+OBJS = $(CSRC:%.c=$(OUT)/obj/%.o) $(ASRC:%.asm=$(OUT)/obj/%.asm.o)
+
+IMAGE = $(OUT)/BOOTX64.EFI
+RUN   = $(PYTHON) harness/run.py --image $(IMAGE) --out $(OUT) --accel $(ACCEL)
+
+all: $(IMAGE)
+
+# `make deps run-qemu` is one make process: what is built waits for what is installed.
+DEPS_FIRST = $(filter deps,$(MAKECMDGOALS))
+
+$(OUT)/waymark.elf: $(OBJS) linker.ld
+	$(LD) $(LDFLAGS) -o $@ $(OBJS)
+
+$(IMAGE): $(OUT)/waymark.elf
+	$(OBJCOPY) -j .text -j .guest -j .rodata -j .data -j .dynamic -j .dynsym -j .rela -j .reloc \
+	    --target=efi-app-x86_64 --subsystem=10 $< $@
+
+$(OUT)/obj/%.o: %.c Makefile | $(DEPS_FIRST)
+	@mkdir -p $(@D)
+	$(CC) $(CFLAGS) -MMD -MP -c -o $@ $<
+
+$(OUT)/obj/%.asm.o: %.asm Makefile | $(DEPS_FIRST)
+	@mkdir -p $(@D)
+	$(NASM) -f elf64 -g -F dwarf -I. -I$(dir $<) -MD $(@:.o=.d) -MT $@ -o $@ $<
+
+# The version is one generated header, touched only when it changes.
+$(OUT)/gen/version.h: FORCE | $(DEPS_FIRST)
+	@mkdir -p $(@D)
+	@echo '#define WAYMARK_VERSION "$(VERSION)"' > $@.new
+	@cmp -s $@.new $@ && rm $@.new || mv $@.new $@
+
+$(OUT)/obj/harness/version.o: $(OUT)/gen/version.h
+$(OUT)/obj/harness/version.o: CFLAGS += -include $(OUT)/gen/version.h
+
+-include $(OBJS:.o=.d)
+
+# --- using it
+
+deps:
+	harness/deps.sh
+
+run-qemu: $(IMAGE)
+	$(RUN) -- $(ARGS)
+
+debug: $(IMAGE)
+	$(RUN) --debug -- $(ARGS)
+
+bench: $(IMAGE)
+	$(PYTHON) harness/bench.py --image $(IMAGE) --out $(OUT) --accel $(ACCEL) -- $(ARGS)
+
+check: $(IMAGE) host-tests
+	$(PYTHON) harness/check.py --out $(OUT)
+
+# --- unit tests on the host, under the sanitizers
+
+HOST_CFLAGS = -std=gnu11 -g -O1 -fsanitize=address,undefined -fno-sanitize-recover=all \
+              -Wall -Wextra -Werror -I. -DWAYMARK_HOST
+
+include harness/tests/tests.mk
+host-tests: $(HOST_TESTS:%=$(OUT)/host/%)
+
+define host_test
+$(OUT)/host/$(1): $$($(1)_SRCS) Makefile harness/tests/tests.mk | $(DEPS_FIRST)
+	@mkdir -p $$(@D)
+	$$(CC) $$(HOST_CFLAGS) $$($(1)_CFLAGS) -MMD -MP -MF $$@.d -o $$@ $$($(1)_SRCS) $$($(1)_LIBS)
+-include $(OUT)/host/$(1).d
+endef
+$(foreach test,$(HOST_TESTS),$(eval $(call host_test,$(test))))
+
+clean:
+	rm -rf $(OUT)
+
+help:
+	@echo 'make              the image, at $(IMAGE)'
+	@echo 'make deps         install what is missing from the distribution'
+	@echo 'make run-qemu     boot it once; ARGS="run=bts.cpl.* cpus=2" ACCEL=tcg|auto|kvm'
+	@echo 'make debug        the same, waiting for GDB'
+	@echo 'make bench        speed figures, as ratios of one run'
+	@echo 'make check        the suite, its unit tests and its failures on purpose'
+	@echo 'make clean        remove $(OUT)'
+
+FORCE:
+.PHONY: all deps run-qemu debug bench check host-tests clean help FORCE
+.DELETE_ON_ERROR:
