@@ -10,8 +10,7 @@ import copy
 import json
 from dataclasses import dataclass, field
 
-from harness import profile as profiles
-from harness import schema, wire
+from harness import expected, schema, wire
 
 PASS, FAIL, ERROR, USAGE, SKIPPED = 0, 1, 2, 3, 77
 NOT_RUN = "not run"
@@ -183,12 +182,12 @@ def weigh(judgement, log, profile, whole, strict_skip):
     if log.run and profile["provider"] and report["provider"] not in profile["provider"]:
         problems.append("provider is %s, profile %s expects %s" % (
             report["provider"], profile["name"], "/".join(profile["provider"])))
-    away = profiles.deviations(profile, report["checks"], whole)
-    for check, expected, text in away:
+    away = expected.deviations(profile, report["checks"], whole)
+    for check, verdict, text in away:
         if check is None:
             problems.append(text)
             continue
-        check["expected_verdict"] = expected
+        check["expected_verdict"] = verdict
         failed |= check["verdict"] == "fail"
         judgement.notes.append("not as expected: " + text)
     if not report["checks"] and not problems:

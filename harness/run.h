@@ -1,0 +1,87 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * One running check: its verdict and what it says. Verdicts only rise, pass < skip < error <
+ * fail, and a check that asserted nothing ends as an error.
+ */
+#ifndef HARNESS_RUN_H
+#define HARNESS_RUN_H
+
+#include "harness/options.h"
+#include "harness/platform.h"
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+enum verdict { VERDICT_NONE, VERDICT_PASS, VERDICT_SKIP, VERDICT_ERROR, VERDICT_FAIL };
+
+#define REASON_BYTES 160
+
+/* Texts for report.json, in the suite's arena; NULL when there is none. */
+struct evidence {
+    const char *expected, *oracle, *trace, *first_difference, *buffer_hex;
+};
+
+struct check;
+struct run {
+    const struct check *check;
+    enum verdict verdict;
+    char reason[REASON_BYTES]; /* of the verdict in force */
+    unsigned expectations;     /* assertions made */
+    unsigned details;          /* detail lines printed */
+    struct evidence evidence;
+    const struct options *options;
+    const struct platform *platform;
+};
+
+#define PRINTF(format_index, first) __attribute__((format(printf, format_index, first)))
+
+void run_fail(struct run *run, const char *format, ...) PRINTF(2, 3);
+void run_error(struct run *run, const char *format, ...) PRINTF(2, 3);
+void run_skip(struct run *run, const char *format, ...) PRINTF(2, 3);
+/* A line `# name: text`; at most 24 a check. */
+void run_detail(struct run *run, const char *format, ...) PRINTF(2, 3);
+/* One more assertion that held, for conditions tested by other means. */
+void run_held(struct run *run);
+/* Ends the check here with the verdict it has. Not in firmware mode. */
+_Noreturn void run_stop(struct run *run);
+
+/* A fingerprint entry: what this processor does where the manual is open. */
+void run_observe(struct run *run, const char *name, const char *format, ...) PRINTF(3, 4);
+
+/* How often to do a long loop: all of count with soak=1, else a hundredth, at least one. The
+ * number used is printed. */
+unsigned run_count(struct run *run, unsigned count);
+
+/* A text in the suite's arena, for evidence; NULL when the arena is full. */
+char *run_text(size_t bytes);
+
+/* Asserts and goes on; the value is the condition, so that details can follow. */
+#define EXPECT(run, condition, ...)                                                            \
+    ((condition) ? (run_held(run), true) : (run_fail(run, __VA_ARGS__), false))
+
+#define EXPECT_EQ(run, got, want, what)                                                        \
+    do {                                                                                       \
+        uint64_t got_ = (got), want_ = (want);                                                 \
+        EXPECT(run, got_ == want_, "%s: got %llx, want %llx", what, (unsigned long long)got_,  \
+               (unsigned long long)want_);                                                     \
+    } while (0)
+
+/* Ends the check as a failure when it does not hold. */
+#define REQUIRE(run, condition, ...)                                                           \
+    do {                                                                                       \
+        if (!EXPECT(run, condition, __VA_ARGS__))                                              \
+            run_stop(run);                                                                     \
+    } while (0)
+
+/* Ends the check as an error: the suite's own means failed, nothing is said of the processor.
+ */
+#define NEED(run, condition, ...)                                                              \
+    do {                                                                                       \
+        if (!(condition)) {                                                                    \
+            run_error(run, __VA_ARGS__);                                                       \
+            run_stop(run);                                                                     \
+        }                                                                                      \
+    } while (0)
+
+#endif

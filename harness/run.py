@@ -1,0 +1,258 @@
+# SPDX-License-Identifier: BSD-2-Clause
+"""Boot the image once in QEMU, judge the run, write the result files, end with its status.
+
+0 as the profile expects; 1 a check failed; 2 error, not run or timed out; 3 bad usage; with
+strict-skip 77 when nothing passed.  The last line says `status: N reason`.
+"""
+
+import argparse
+import os
+import signal
+import sys
+import time
+from pathlib import Path
+
+if __name__ == "__main__":
+    # Run as a file: make the package harness importable whatever the current folder is.
+    sys.path[0] = str(Path(__file__).resolve().parent.parent)
+
+from harness import expected, fat, judge, qemu, report, wire  # noqa: E402
+
+FILES = ("report.json", "report.tap", "junit.xml", "serial.log", "qemu.log")
+
+
+class Usage(Exception):
+    """The user asked for something that does not exist."""
+
+
+class Arguments(argparse.ArgumentParser):
+    """Bad usage must end with our status line, not argparse's."""
+
+    def error(self, message):
+        raise Usage(message)
+
+
+def seconds(text):
+    """A number of seconds above zero."""
+    value = float(text)
+    if not 0 < value < 1e6:
+        raise argparse.ArgumentTypeError("not a number of seconds: " + text)
+    return value
+
+
+def arguments(words):
+    parser = Arguments(prog="run.py", description=__doc__.splitlines()[0])
+    budgets = qemu.Budgets()
+    parser.add_argument("--image", default="out/BOOTX64.EFI", help="the EFI image to boot")
+    parser.add_argument("--out", default="out", help="folder for everything that is written")
+    parser.add_argument("--accel", default="tcg", choices=["auto", "tcg", "kvm"])
+    parser.add_argument("--cpu", help="QEMU's -cpu (default Haswell,+svm; host with kvm)")
+    parser.add_argument("--profile", help="expected verdicts: " + ", ".join(expected.names()))
+    parser.add_argument("--strict-skip", action="store_true",
+                        help="status 77 when nothing passed")
+    parser.add_argument("--boot-timeout", type=seconds, default=budgets.boot)
+    parser.add_argument("--check-timeout", type=seconds,
+                        help="seconds without output (default %g, with soak %g)"
+                        % (budgets.check, budgets.check * 6))
+    parser.add_argument("--timeout", type=seconds, default=budgets.total)
+    parser.add_argument("--kvm-timeout", type=seconds, default=20,
+                        help="seconds for kvm to reach the banner before tcg is taken")
+    parser.add_argument("--debug", action="store_true", help="wait for GDB")
+    parser.add_argument("--gdb-port", type=int, default=1234)
+    parser.add_argument("options", nargs="*", metavar="KEY=VALUE",
+                        help="options for the image")
+    return parser.parse_args(words)
+
+
+class Run:
+    """What the command line asks for, made concrete."""
+
+    def __init__(self, args, env):
+        self.args = args
+        self.out = Path(args.out)
+        self.volume = self.out / "volume.img"
+        self.strict_skip = args.strict_skip
+        self.options = []
+        self.cpus = 1
+        self.profile = args.profile
+        self.whole = True
+        self.soak = False
+        for word in args.options:
+            self.option(word)
+        self.env = env
+
+    def option(self, word):
+        """One of the image's options: all are passed on, a few mean something here too."""
+        key, _, value = word.partition("=")
+        if not word.isascii() or not word.isprintable() or not key:
+            raise Usage("not an option: %r" % word)
+        if key == "strict-skip":
+            self.strict_skip = value not in ("0", "off")
+            return
+        if key == "profile":
+            self.profile = self.profile or value
+            return
+        self.whole &= key not in ("run", "skip")
+        self.soak |= key == "soak" and value not in ("0", "off")
+        if key == "cpus" and value.isdigit() and 1 <= int(value) <= 64:
+            self.cpus = int(value)
+        self.options.append(word)
+
+    def budgets(self, boot=None):
+        spans = qemu.Budgets()
+        spans.boot = boot or self.args.boot_timeout
+        spans.check = self.args.check_timeout or spans.check * (6 if self.soak else 1)
+        spans.total = self.args.timeout
+        return spans
+
+    def prepare(self):
+        """Everything that can be found wrong before QEMU starts."""
+        if not Path(self.args.image).is_file():
+            raise qemu.Missing("%s does not exist: build it with make" % self.args.image)
+        self.qemu = qemu.find_qemu(self.env)
+        self.firmware = qemu.find_firmware(self.env)
+        fat.present()
+        self.out.mkdir(parents=True, exist_ok=True)
+        for name in FILES:
+            (self.out / name).unlink(missing_ok=True)
+
+    def machine(self, accel, gdb=None):
+        """A new volume and a new QEMU on it."""
+        profile = ["profile=" + self.profile] if self.profile else []
+        fat.create(self.volume, self.args.image, self.options + profile + ["exit=debug"])
+        cpu = self.args.cpu or ("host" if accel == "kvm" else "Haswell,+svm")
+        words = qemu.command(self.qemu, self.firmware, self.out, self.volume, accel, cpu,
+                             self.cpus, gdb)
+        self.accel, self.cpu = accel, cpu
+        return qemu.Machine(words, self.out / "serial.log", self.out / "qemu.log")
+
+    def boot(self, progress):
+        """Run to the end, on kvm when asked for and when it really starts."""
+        if self.args.accel != "tcg":
+            found = self.attempt("kvm", self.args.kvm_timeout, progress)
+            if found[0].log.run:
+                return found
+            print("accel: kvm did not start the image (%s); using tcg" % (
+                found[1].text or "no banner"))
+        return self.attempt("tcg", None, progress)
+
+    def attempt(self, accel, boot, progress):
+        parser = wire.Parser()
+        with self.machine(accel) as machine:
+            ending = machine.watch(parser, self.budgets(boot), progress)
+        parser.finish()
+        self.seconds = machine.age()
+        self.banner_after, self.end_after = machine.banner_after, machine.end_after
+        return parser, ending
+
+
+class Progress:
+    """One line that is rewritten, on a terminal only."""
+
+    def __init__(self, stream):
+        self.stream = stream if stream.isatty() else None
+        self.last = ""
+
+    def __call__(self, log):
+        if not self.stream or log.step == self.last:
+            return
+        self.last = log.step
+        self.stream.write("\r\x1b[K%d/%d %s" % (
+            len(log.results), log.plan or 0, log.step))
+        self.stream.flush()
+
+    def clear(self):
+        if self.stream:
+            self.stream.write("\r\x1b[K")
+            self.stream.flush()
+
+
+def profile_of(run):
+    """The profile in force: as asked, else by the accelerator that ran."""
+    return expected.load(run.profile or ("qemu" if run.accel == "tcg" else "hardware"))
+
+
+def conclude(run, parser, ending, started):
+    """Judge, write the files, print the summary; the judgement."""
+    newest = fat.results(run.volume, run.out / "volume")
+    path = newest / "report.json" if newest else None
+    filed = path.read_text(errors="replace") if path and path.is_file() else None
+    judgement = judge.judge(parser.log, filed, ending, profile_of(run), run.whole,
+                            run.strict_skip)
+    host = {"status": judgement.status, "reason": judgement.reason or "none",
+            "source": judgement.source, "problems": judgement.problems, "accel": run.accel,
+            "cpu": run.cpu, "cpus": run.cpus, "firmware": str(run.firmware.code),
+            "ending": ending.kind, "seconds": round(run.seconds, 3)}
+    if run.banner_after is not None:
+        host["boot_seconds"] = round(run.banner_after, 3)
+        if run.end_after is not None:
+            host["suite_seconds"] = round(run.end_after - run.banner_after, 3)
+    judgement.report["host"] = host
+    stamp = time.strftime("%Y-%m-%dT%H:%M:%S", time.gmtime(started))
+    write(run.out / "report.json", report.to_json(judgement.report))
+    write(run.out / "report.tap", report.to_tap(judgement.report))
+    write(run.out / "junit.xml", report.to_junit(judgement.report, stamp))
+    for line in report.summary(judgement):
+        print(line)
+    print("results: " + " ".join(str(run.out / name) for name in FILES[:4]))
+    return judgement
+
+
+def write(path, text):
+    path.write_text(text, encoding="utf-8", newline="\n")
+
+
+def debug(run):
+    """Start QEMU stopped, with the symbols' address from a first short run."""
+    parser = wire.Parser()
+    with run.machine("tcg") as machine:
+        machine.watch(parser, run.budgets(), until=lambda log: "image" in log.identity)
+    base = parser.log.identity.get("image")
+    if not base:
+        raise qemu.Missing("the image did not say where it was loaded")
+    elf = Path(run.args.image).with_name("waymark.elf")
+    with run.machine("tcg", gdb=run.args.gdb_port) as machine:
+        print("QEMU waits on port %d.  In another terminal:" % run.args.gdb_port)
+        print("gdb -ex 'add-symbol-file %s -o %s' -ex 'target remote :%d'" % (
+            elf, base, run.args.gdb_port))
+        print("Use hbreak before the image is loaded: a software breakpoint would be "
+              "overwritten.", flush=True)
+        machine.watch(wire.Parser(), qemu.Budgets(None, None, None, None))
+    return 0, "debugging ended"
+
+
+def stop(number, frame):
+    """A terminated runner must not leave its QEMU behind."""
+    raise KeyboardInterrupt
+
+
+def main(words, env):
+    """(status, reason) of a whole run."""
+    started = time.time()
+    try:
+        run = Run(arguments(words), env)
+        if run.profile:
+            expected.load(run.profile)
+        run.prepare()
+        if run.args.debug:
+            return debug(run)
+        progress = Progress(sys.stderr)
+        try:
+            parser, ending = run.boot(progress)
+        finally:
+            progress.clear()
+        judgement = conclude(run, parser, ending, started)
+        return judgement.status, judgement.reason
+    except (Usage, expected.Unknown) as error:
+        return judge.USAGE, str(error)
+    except (qemu.Missing, fat.Trouble, OSError) as error:
+        return judge.ERROR, str(error)
+    except KeyboardInterrupt:
+        return judge.ERROR, "interrupted"
+
+
+if __name__ == "__main__":
+    signal.signal(signal.SIGTERM, stop)
+    STATUS, REASON = main(sys.argv[1:], os.environ)
+    print("status: %d %s" % (STATUS, REASON), flush=True)
+    sys.exit(STATUS)
