@@ -1,0 +1,19 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* Coverage: which clauses a finished check of this run has decided. */
+#ifndef HARNESS_CLAUSES_H
+#define HARNESS_CLAUSES_H
+
+#include "harness/check.h"
+
+#include <stdbool.h>
+
+struct coverage {
+    unsigned covered, total;
+};
+
+/* Counts the clauses of one class named by a check that passed or failed in this run. */
+struct coverage coverage_of(enum check_kind kind);
+/* The first clause id in the blank-separated list that no table row has, or NULL. */
+const char *clauses_unknown(const char *list);
+
+#endif

@@ -1,0 +1,31 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* The list of checks, in run order, and what is known of each: selection and result. */
+#ifndef HARNESS_REGISTRY_H
+#define HARNESS_REGISTRY_H
+
+#include "harness/check.h"
+#include "harness/options.h"
+
+#include <stdbool.h>
+#include <stddef.h>
+
+struct result {
+    const struct check *check;
+    bool selected, finished, skip_by_option;
+    enum verdict verdict;
+    char reason[REASON_BYTES];
+    unsigned number; /* in the plan, from 1 */
+    uint64_t ticks;  /* time-stamp counter ticks it took */
+    struct evidence evidence;
+};
+
+/*
+ * Sorts the linked-in checks and applies run= and skip=. Returns how many are selected. A name
+ * that breaks the rules or appears twice is a defect of the suite: *defect names it.
+ */
+size_t registry_init(const struct options *options, const char **defect);
+size_t registry_total(void);              /* all checks linked in */
+size_t registry_selected(void);           /* the plan */
+struct result *registry_at(size_t index); /* 0 .. total-1, run order */
+
+#endif

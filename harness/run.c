@@ -1,0 +1,86 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* One running check: verdict, details, observations. */
+#include "harness/run.h"
+
+#include "harness/check.h"
+#include "harness/format.h"
+#include "harness/observe.h"
+#include "harness/out.h"
+#include "harness/unwind.h"
+#include "hw/user.h"
+
+#define DETAILS_MAX 24
+
+static void raise_verdict(struct run *run, enum verdict verdict, const char *format,
+                          va_list arguments)
+{
+    char text[REASON_BYTES];
+
+    vfmt(text, sizeof(text), format, arguments);
+    if (verdict != VERDICT_SKIP)
+        run_detail(run, "%s", text);
+    if (verdict <= run->verdict)
+        return;
+    run->verdict = verdict;
+    fmt(run->reason, sizeof(run->reason), "%s", text);
+}
+
+#define RAISE(name, verdict)                                                                   \
+    void name(struct run *run, const char *format, ...)                                        \
+    {                                                                                          \
+        va_list arguments;                                                                     \
+        va_start(arguments, format);                                                           \
+        raise_verdict(run, verdict, format, arguments);                                        \
+        va_end(arguments);                                                                     \
+    }
+RAISE(run_fail, VERDICT_FAIL)
+RAISE(run_error, VERDICT_ERROR)
+RAISE(run_skip, VERDICT_SKIP)
+
+void run_detail(struct run *run, const char *format, ...)
+{
+    char prefix[80];
+    va_list arguments;
+
+    if (run->details++ >= DETAILS_MAX)
+        return;
+    fmt(prefix, sizeof(prefix), "# %s: ", run->check->name);
+    va_start(arguments, format);
+    out_vline(prefix, format, arguments);
+    va_end(arguments);
+}
+
+void run_held(struct run *run)
+{
+    run->expectations++;
+    if (run->verdict < VERDICT_PASS)
+        run->verdict = VERDICT_PASS;
+}
+
+void run_stop(struct run *run)
+{
+    (void)run;
+    hw_unwind(UNWIND_STOP);
+}
+
+void run_observe(struct run *run, const char *name, const char *format, ...)
+{
+    char value[OBSERVATION_VALUE_BYTES];
+    va_list arguments;
+
+    va_start(arguments, format);
+    vfmt(value, sizeof(value), format, arguments);
+    va_end(arguments);
+    out_line("# observe %s=%s", name, value);
+    if (!observe_add(name, value))
+        run_error(run, "no room for the observation %s", name);
+}
+
+unsigned run_count(struct run *run, unsigned count)
+{
+    if (!run->options->soak)
+        count = count >= 100 ? count / 100 : 1;
+    out_line("# %s: count %u (%s)", run->check->name, count,
+             run->options->soak ? "soak=1" : "soak=1 does 100 times as many");
+    return count;
+}
