@@ -55,6 +55,8 @@ def arguments(words):
                         help="seconds without output (default %g, with soak %g)"
                         % (budgets.check, budgets.check * 6))
     parser.add_argument("--timeout", type=seconds, default=budgets.total)
+    parser.add_argument("--leave-timeout", type=seconds, default=budgets.leave,
+                        help="seconds from the end line to QEMU's own end")
     parser.add_argument("--kvm-timeout", type=seconds, default=20,
                         help="seconds for kvm to reach the banner before tcg is taken")
     parser.add_argument("--debug", action="store_true", help="wait for GDB")
@@ -103,6 +105,7 @@ class Run:
         spans.boot = boot or self.args.boot_timeout
         spans.check = self.args.check_timeout or spans.check * (6 if self.soak else 1)
         spans.total = self.args.timeout
+        spans.leave = self.args.leave_timeout
         return spans
 
     def prepare(self):

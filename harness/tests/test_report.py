@@ -1,0 +1,102 @@
+# SPDX-License-Identifier: BSD-2-Clause
+"""The host's result files, each read back by something that did not write it."""
+
+import json
+import shutil
+import subprocess
+import tempfile
+import unittest
+import xml.etree.ElementTree as ET
+from pathlib import Path
+
+from harness import expected, judge, report, wire
+from harness.tests import sample
+
+XSD = Path(report.__file__).with_name("junit.xsd")
+
+
+def made(checks, ending=judge.Ending()):
+    judgement = judge.judge(wire.parse(sample.log(checks)), json.dumps(sample.report(checks)),
+                            ending, expected.load("sample"))
+    judgement.report["host"] = {"status": judgement.status, "reason": judgement.reason,
+                                "source": "image", "problems": judgement.problems,
+                                "cpu": "Haswell,+svm", "seconds": 4.25}
+    return judgement
+
+
+MIXED = [("a.one", "pass", ""), ("a.two", "fail", "first"), ("a.three", "error", "second"),
+         ("b.c.four", "skip", "third"), ("five", "pass", "")]
+
+
+class Junit(unittest.TestCase):
+    def setUp(self):
+        self.text = report.to_junit(made(MIXED).report, "2026-01-02T03:04:05")
+
+    def test_each_verdict_has_its_element(self):
+        cases = {c.get("classname") + "/" + c.get("name"): [e.tag for e in c]
+                 for c in ET.fromstring(self.text).iter("testcase")}
+        self.assertEqual(cases, {"a/one": ["system-out"], "a/two": ["failure", "system-out"],
+                                 "a/three": ["error", "system-out"],
+                                 "b.c/four": ["skipped", "system-out"],
+                                 "waymark/five": ["system-out"]})
+
+    def test_numbers(self):
+        suite = ET.fromstring(self.text).find("testsuite")
+        self.assertEqual([suite.get(k) for k in ("tests", "failures", "errors", "skipped")],
+                         ["5", "1", "1", "1"])
+        self.assertEqual(suite.get("time"), "4.250")
+
+    @unittest.skipUnless(shutil.which("xmllint"), "no xmllint")
+    def test_schema_accepts_good_and_refuses_bad(self):
+        with tempfile.TemporaryDirectory() as folder:
+            path = Path(folder) / "junit.xml"
+            for text, good in ((self.text, True),
+                               (self.text.replace('tests="5"', 'tests="-5"'), False),
+                               (self.text.replace("<failure ", "<broken "), False),
+                               (self.text.replace('name="three"', 'name="one"'), False),
+                               (self.text.replace("2026-01-02T", ""), False)):
+                path.write_text(text)
+                done = subprocess.run(["xmllint", "--noout", "--schema", str(XSD), str(path)],
+                                      capture_output=True, text=True, check=False)
+                self.assertEqual(done.returncode == 0, good, done.stderr)
+
+    def test_any_byte_survives(self):
+        checks = [("a.b", "fail", "".join(map(chr, range(256))).replace("\n", ""))]
+        judgement = made(MIXED)
+        judgement.report["checks"][1]["reason"] = checks[0][2]
+        text = report.to_junit(judgement.report, "2026-01-02T03:04:05")
+        message = ET.fromstring(text).find(".//failure").get("message")
+        self.assertIn("\\x00\\x01", message)
+        self.assertIn("<=>", message)
+
+
+class Tap(unittest.TestCase):
+    def test_every_planned_check_is_there(self):
+        lines = report.to_tap(made(MIXED).report).splitlines()
+        self.assertIn("1..5", lines)
+        self.assertEqual([x for x in lines if x.startswith(("ok", "not ok"))], [
+            "ok 1 - a.one", "not ok 2 - a.two", "not ok 3 - a.three # ERROR second",
+            "ok 4 - b.c.four # SKIP third", "ok 5 - five"])
+
+
+class Summary(unittest.TestCase):
+    def test_short_run(self):
+        lines = report.summary(made(sample.CHECKS))
+        self.assertEqual(lines, ["provider=model profile=qemu; 5 planned: 4 pass, 0 fail, "
+                                 "1 skip, 0 error; 4.2 s"])
+
+    def test_every_failure_with_evidence(self):
+        lines = report.summary(made(MIXED))
+        self.assertIn("FAIL  a.two: first", lines)
+        self.assertIn("ERROR a.three: second", lines)
+        self.assertIn("      trace: a -> c", lines)
+
+    def test_at_most_a_screenful(self):
+        many = [("a.n%d" % i, "fail", "wrong") for i in range(200)]
+        lines = report.summary(made(many))
+        self.assertLessEqual(len(lines), 23)
+        self.assertTrue(any("more lines in report.json" in line for line in lines))
+
+
+if __name__ == "__main__":
+    unittest.main()
