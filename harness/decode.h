@@ -39,11 +39,14 @@ struct decoded {
     uint8_t condition; /* Jcc: 0..15; LOOP group: 0 LOOPNE, 1 LOOPE, 2 LOOP, 3 JrCXZ */
     bool address32;    /* LOOP group counts in ECX */
     bool repeated;     /* REP string instruction: may trap in the middle, at its own address */
+    bool shadow;       /* MOV SS: no single-step trap before the next instruction has run */
     bool direct;       /* target holds the destination */
     int64_t displacement; /* of a direct near branch, from the end of the instruction */
 };
 
-/* Decodes at most `available` (<= 15 used) bytes. Returns false with length 0 when it cannot.
+/*
+ * Decodes at most `available` (<= 15 used) bytes. Returns false with length 0 when it cannot.
+ * An undefined opcode whose length is clear from its map gets that length: it faults anyway.
  */
 bool decode(const uint8_t *bytes, size_t available, struct decoded *out);
 

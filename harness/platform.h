@@ -31,7 +31,11 @@ struct platform {
     /* Sends the machine through a reset (triple fault), for selftest=triple. */
     void (*triple_fault)(void);
 
-    void *arena; /* identity-mapped, page-aligned memory for the suite's own use */
+    /* Any mode: ends the machine's run for good (exit device if told so, else halts). */
+    void (*stop)(void) __attribute__((noreturn));
+
+    uint64_t tsc_khz; /* ticks of the time-stamp counter a millisecond; 0 = not known */
+    void *arena;      /* identity-mapped, page-aligned memory for the suite's own use */
     size_t arena_bytes;
     uint64_t image_base, image_bytes; /* where the loaded image lies */
     unsigned processors;              /* enabled processors that firmware reports */

@@ -67,6 +67,10 @@ struct trap_slot {
     void *arg;
 };
 struct trap_slot trap_set(unsigned vector, trap_handler handler, void *arg);
+struct trap_slot trap_get(unsigned vector);
+
+/* The interrupt descriptor table in use: VECTOR_COUNT gates of 16 bytes. */
+void *trap_idt(void);
 
 /*
  * Called for anything no handler took. It must not return: the harness unwinds to the running

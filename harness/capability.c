@@ -1,0 +1,42 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* What the machine under the provider offers. */
+#include "harness/capability.h"
+
+#include "harness/check.h"
+
+static struct capability found;
+
+void capability_ask(const struct platform *platform)
+{
+    bool bts = ds_probe(&found.probe) == DS_PROBE_PRESENT;
+
+    cpu_identify(&found.cpu);
+    found.apic = apic_mode();
+    found.have = NEED_FIRMWARE | (bts ? NEED_BTS : NEED_NO_BTS);
+    found.have |= cpu_has_ds_cpl() ? NEED_DS_CPL : 0;
+    found.have |= cpu_has_x2apic() ? NEED_X2APIC : 0;
+    found.have |= cpu_has_la57() ? NEED_LA57 : 0;
+    found.have |= platform->processors > 1 ? NEED_SMP : 0;
+}
+
+const struct capability *capability(void)
+{
+    return &found;
+}
+
+const char *capability_missing(uint32_t needs)
+{
+    uint32_t missing = needs & ~found.have;
+
+    if (missing & NEED_BTS)
+        return found.probe.reason;
+    if (missing & NEED_NO_BTS)
+        return "BTS is available here";
+    if (missing & NEED_DS_CPL)
+        return "CPUID does not enumerate DS-CPL";
+    if (missing & NEED_X2APIC)
+        return "CPUID does not enumerate x2APIC";
+    if (missing & NEED_LA57)
+        return "CPUID does not enumerate 57-bit linear addresses";
+    return missing & NEED_SMP ? "there is no second processor" : NULL;
+}

@@ -1,0 +1,159 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * Executing checks. Consecutive checks that want the machine share one take-over; each of them
+ * still runs between its own snapshot and restore.
+ */
+#include "harness/execute.h"
+
+#include "harness/capability.h"
+#include "harness/format.h"
+#include "harness/out.h"
+#include "harness/registry.h"
+#include "harness/selftest.h"
+#include "harness/snapshot.h"
+#include "harness/suite.h"
+#include "harness/unwind.h"
+#include "hw/regs.h"
+#include "hw/trap.h"
+#include "hw/user.h"
+
+static struct run *running; /* the check that an unexpected trap belongs to */
+
+static void print_result(const struct result *r)
+{
+    const char *name = r->check->name;
+
+    switch (r->verdict) {
+    case VERDICT_PASS:
+        out_line("ok %u - %s", r->number, name);
+        break;
+    case VERDICT_SKIP:
+        out_line("ok %u - %s # SKIP %s", r->number, name, r->reason);
+        break;
+    case VERDICT_FAIL:
+        out_line("not ok %u - %s", r->number, name);
+        break;
+    default:
+        out_line("not ok %u - %s # ERROR %s", r->number, name, r->reason);
+    }
+}
+
+static void dump_frame(struct run *run, const struct trap_frame *f)
+{
+    const uint64_t *g = &f->r15;
+    static const char *const names[] = {"r15", "r14", "r13", "r12", "r11", "r10", "r9", "r8",
+                                        "rbp", "rdi", "rsi", "rdx", "rcx", "rbx", "rax"};
+
+    run_detail(run, "vector=%llu error=%llx rip=%llx cs=%llx rflags=%llx rsp=%llx ss=%llx",
+               (unsigned long long)f->vector, (unsigned long long)f->error,
+               (unsigned long long)f->rip, (unsigned long long)f->cs,
+               (unsigned long long)f->rflags, (unsigned long long)f->rsp,
+               (unsigned long long)f->ss);
+    for (unsigned i = 0; i < 15; i += 3)
+        run_detail(run, "%s=%016llx %s=%016llx %s=%016llx", names[i], (unsigned long long)g[i],
+                   names[i + 1], (unsigned long long)g[i + 1], names[i + 2],
+                   (unsigned long long)g[i + 2]);
+    run_detail(run, "cr2=%016llx cr3=%016llx", (unsigned long long)cr2_read(),
+               (unsigned long long)cr3_read());
+}
+
+static void unexpected(struct trap_frame *f)
+{
+    struct run *run = running;
+
+    if (!run)
+        suite_abort("none", (unsigned)f->vector, f->rip);
+    running = NULL; /* a second trap while dumping ends the run instead of recursing */
+    run_error(run, "unexpected vector %llu at %llx", (unsigned long long)f->vector,
+              (unsigned long long)f->rip);
+    dump_frame(run, f);
+    hw_unwind(UNWIND_TRAP);
+}
+
+static uint64_t call_check(void *arg)
+{
+    struct run *run = arg;
+
+    selftest_apply(run);
+    run->check->function(run);
+    return 0;
+}
+
+static void run_guarded(struct run *run)
+{
+    static struct snapshot before;
+    char leaks[REASON_BYTES];
+    uint64_t result;
+
+    snapshot_take(&before);
+    running = run;
+    hw_try(call_check, run, &result);
+    running = NULL;
+    if (snapshot_restore(&before, leaks, sizeof(leaks)))
+        run_error(run, "leaked: %s", leaks);
+}
+
+static void execute_one(struct result *r)
+{
+    const struct suite *suite = suite_state();
+    struct run run = {
+        .check = r->check, .options = suite->options, .platform = suite->platform};
+    const char *missing = capability_missing(r->check->needs);
+    uint64_t start = tsc_read();
+
+    out_line("# step %s", r->check->name);
+    if (r->skip_by_option)
+        run_skip(&run, "by option skip=");
+    else if (missing)
+        run_skip(&run, "%s", missing);
+    else if (r->check->needs & NEED_FIRMWARE)
+        r->check->function(&run);
+    else
+        run_guarded(&run);
+    if (run.verdict == VERDICT_NONE)
+        run_error(&run, "reported nothing");
+    r->ticks = tsc_read() - start;
+    r->verdict = run.verdict;
+    fmt(r->reason, sizeof(r->reason), "%s", run.reason);
+    r->evidence = run.evidence;
+    r->finished = true;
+    print_result(r);
+}
+
+struct range {
+    size_t first, end;
+};
+
+static uint64_t execute_machine(void *arg)
+{
+    const struct range *range = arg;
+
+    trap_unexpected = unexpected;
+    for (size_t i = range->first; i < range->end; i++)
+        if (registry_at(i)->selected)
+            execute_one(registry_at(i));
+    return 0;
+}
+
+static bool wants_firmware(size_t index)
+{
+    return (registry_at(index)->check->needs & NEED_FIRMWARE) != 0;
+}
+
+void execute_range(size_t first, size_t end)
+{
+    while (first < end) {
+        struct range batch = {first, first};
+
+        if (wants_firmware(first)) {
+            if (registry_at(first)->selected)
+                execute_one(registry_at(first));
+            first++;
+            continue;
+        }
+        while (batch.end < end && !wants_firmware(batch.end))
+            batch.end++;
+        suite_state()->platform->take_over(execute_machine, &batch);
+        first = batch.end;
+    }
+}

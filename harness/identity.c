@@ -1,0 +1,90 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* Identity lines. */
+#include "harness/identity.h"
+
+#include "harness/capability.h"
+#include "harness/format.h"
+#include "harness/harness.h"
+#include "harness/out.h"
+#include "harness/suite.h"
+#include "harness/version.h"
+#include "hw/cpuid.h"
+
+static struct identity_item items[IDENTITY_MAX];
+static size_t count;
+
+static void add(const char *key, const char *format, ...) __attribute__((format(printf, 2, 3)));
+static void add(const char *key, const char *format, ...)
+{
+    va_list arguments;
+
+    if (count == IDENTITY_MAX)
+        return;
+    items[count].key = key;
+    va_start(arguments, format);
+    vfmt(items[count].value, sizeof(items[count].value), format, arguments);
+    va_end(arguments);
+    out_line("# %s=%s", key, items[count].value);
+    count++;
+}
+
+static const char *apic_mode_name(enum apic_mode mode)
+{
+    static const char *const names[] = {"off", "xapic", "x2apic"};
+
+    return names[mode];
+}
+
+void identity_print(void)
+{
+    const struct platform *p = suite_state()->platform;
+    const struct capability *c = capability();
+
+    count = 0;
+    add("version", "%s", waymark_version);
+    add("provider", "%s", p->provider);
+    if (p->provider_reason[0])
+        add("provider_reason", "%s", p->provider_reason);
+    add("bts", "%s", c->probe.reason);
+    add("vendor", "%s", c->cpu.vendor);
+    add("cpu", "%s", c->cpu.brand);
+    add("signature", "%08x", c->cpu.signature);
+    add("family", "%u", c->cpu.family);
+    add("model", "%u", c->cpu.model);
+    add("stepping", "%u", c->cpu.stepping);
+    add("microcode", "%x", c->cpu.microcode);
+    add("hypervisor", "%s", c->cpu.hypervisor[0] ? c->cpu.hypervisor : "none");
+    add("apic", "%s", apic_mode_name(c->apic));
+    add("linear_bits", "%u", cpu_linear_bits());
+    add("cpus", "%u", p->processors);
+    add("firmware", "%s", p->firmware);
+    add("image", "0x%llx", (unsigned long long)p->image_base);
+    /* Ring-0 loops have no guard inside the machine: whoever watches the output is it. */
+    add("guard", "ring3=timer ring0=host-timeout");
+    if (suite_state()->options->seed)
+        add("seed", "%llu", (unsigned long long)suite_state()->options->seed);
+}
+
+size_t identity_count(void)
+{
+    return count;
+}
+
+const struct identity_item *identity_at(size_t index)
+{
+    return &items[index];
+}
+
+const char *harness_machine_signature(void)
+{
+    static char text[17];
+    struct cpu_identity id;
+
+    cpu_identify(&id);
+    fmt(text, sizeof(text), "%c%05X",
+        id.vendor[0] == 'G' ? 'I'
+        : id.vendor[0]      ? 'A'
+                            : 'X',
+        id.signature & 0xFFFFF);
+    return text;
+}

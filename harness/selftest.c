@@ -1,0 +1,48 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* Failing on purpose. */
+#include "harness/selftest.h"
+
+#include "hw/apic.h"
+#include "hw/regs.h"
+
+#include <stdbool.h>
+
+static void hang(void)
+{
+    /* Without end by design: somebody outside has to notice. */
+    for (;;)
+        cpu_pause();
+}
+
+void selftest_apply(struct run *run)
+{
+    static const char broken[] = "ok 1 - half a li";
+    static bool done;
+
+    if (done)
+        return;
+    done = true;
+    switch (run->options->selftest) {
+    case SELFTEST_FAIL:
+        run_fail(run, "selftest=fail");
+        break;
+    case SELFTEST_ERROR:
+        run_error(run, "selftest=error");
+        break;
+    case SELFTEST_HANG:
+        hang();
+        break;
+    case SELFTEST_TRIPLE:
+        run->platform->triple_fault();
+        break;
+    case SELFTEST_LEAK:
+        /* Masked, so that the leak itself cannot deliver anything. */
+        apic_lvt_perf_write(LVT_MASKED | LVT_DELIVERY_NMI);
+        break;
+    case SELFTEST_CORRUPT:
+        run->platform->raw_serial(broken, sizeof(broken) - 1);
+        break;
+    case SELFTEST_NONE:
+        break;
+    }
+}
