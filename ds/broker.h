@@ -13,6 +13,7 @@
 #ifndef DS_BROKER_H
 #define DS_BROKER_H
 
+#include "ds/bracket.h"
 #include "ds/error.h"
 #include "ds/layout.h"
 
@@ -85,8 +86,6 @@ void broker_rearm(enum broker_client client, bool after_db);
  */
 enum ds_error broker_bracket(enum broker_client client, uint64_t bits, uint64_t (*fn)(void *),
                              void *arg, uint64_t *value);
-extern const uint8_t ds_bracket_call[];   /* address of the CALL */
-extern const uint8_t ds_bracket_return[]; /* address that it returns to */
 
 /*
  * The raw probe, for checks whose question is the write itself: 0, or the vector of the fault.

@@ -25,7 +25,6 @@ enum ds_probe_result {
     DS_PROBE_AREA_UNUSABLE,   /* the probe's own area is not mapped as it must be */
     DS_PROBE_TR_FAULTS,       /* writing bit 6 faults */
     DS_PROBE_TR_DROPPED,      /* bits 6 and 7 do not read back together */
-    DS_PROBE_STORES_UNASKED,  /* the index left the buffer, or moved though nothing branched */
     DS_PROBE_RESULTS,
 };
 
@@ -38,6 +37,8 @@ struct ds_probe_report {
     bool ds_cpl;
     uint64_t misc_enable; /* valid from DS_PROBE_BTS_UNAVAILABLE on */
     uint64_t debugctl;    /* what read back in the deciding step */
+    uint64_t moved;       /* bytes that the index moved in stage 2, though nothing branched: a
+                             finding for a check, not for the gate */
 };
 
 /*

@@ -1,0 +1,94 @@
+; SPDX-License-Identifier: BSD-2-Clause
+; The shortest code between two writes of IA32_DEBUGCTL, for traces that must hold nothing else.
+
+bits 64
+default rel
+
+section .text
+
+global ds_bracket:function hidden
+global ds_bracket_call:notype hidden
+global ds_bracket_return:notype hidden
+global ds_bracket_flip:function hidden
+
+; uint64_t ds_bracket(uint64_t debugctl_on, uint64_t debugctl_off, uint64_t (*fn)(void *),
+;                     void *arg, uint32_t msr)
+; In:       rdi, rsi values to write before and after; rdx function; rcx its argument;
+;           r8d number of the MSR.
+; Out:      rax what fn returned.
+; Clobbers: what a System V function may: rcx, rdx, rsi, rdi, r8-r11, flags.
+; Interrupts: any state; it is kept. Ring 0.
+; WRMSR serialises, so the CALL is the first branch under the new value and fn's RET the last.
+;
+; Stack after the pushes, 16-byte aligned for the call:
+;   +28h return address
+;   +20h rbx   +18h rbp   +10h r12   +08h r13   +00h r14
+ds_bracket:
+        push    rbx
+        push    rbp
+        push    r12
+        push    r13
+        push    r14
+
+        ; What must survive fn lives in registers that fn preserves.
+        mov     rbx, rdx
+        mov     rbp, rcx
+        mov     r12, rsi
+        mov     r13d, r8d
+
+        ; EDX:EAX := debugctl_on
+        mov     ecx, r13d
+        mov     eax, edi
+        mov     rdx, rdi
+        shr     rdx, 32
+        mov     rdi, rbp
+        wrmsr
+ds_bracket_call:
+        call    rbx
+ds_bracket_return:
+        mov     r14, rax
+
+        ; EDX:EAX := debugctl_off
+        mov     ecx, r13d
+        mov     eax, r12d
+        mov     rdx, r12
+        shr     rdx, 32
+        wrmsr
+
+        mov     rax, r14
+        pop     r14
+        pop     r13
+        pop     r12
+        pop     rbp
+        pop     rbx
+        ret
+
+; uint64_t ds_bracket_flip(uint64_t debugctl_on, uint64_t debugctl_off, uint32_t msr)
+; In:       rdi, rsi values to write; edx number of the MSR.
+; Out:      rax what the MSR read as in between.
+; Clobbers: rcx, rdx, rsi, rdi, r8, r9, flags.
+; Interrupts: must be off, or a handler's branches are recorded. Ring 0.
+ds_bracket_flip:
+        mov     ecx, edx
+        mov     r8, rsi
+
+        ; EDX:EAX := debugctl_on, and straight on to the read-back
+        mov     eax, edi
+        mov     rdx, rdi
+        shr     rdx, 32
+        wrmsr
+        rdmsr
+        shl     rdx, 32
+        mov     r9d, eax
+        or      r9, rdx
+
+        ; EDX:EAX := debugctl_off
+        mov     eax, r8d
+        mov     rdx, r8
+        shr     rdx, 32
+        wrmsr
+
+        mov     rax, r9
+        ret
+
+section .note.GNU-stack noalloc noexec nowrite progbits
