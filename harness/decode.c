@@ -9,7 +9,6 @@
  */
 #include "harness/decode.h"
 #include "harness/decode_forms.h"
-#include "hw/regs.h"
 
 #define LENGTH_MAX 15
 
@@ -293,8 +292,8 @@ static bool decode_vector(struct cursor *c, unsigned map, struct decoded *out)
     if (map == 1) {
         if (opcode == 0x77) /* VZEROUPPER, VZEROALL */
             return true;
-        immediate = two_byte_form[opcode] == 'B' && opcode != 0x0F && opcode < 0xD0 &&
-                    (opcode & 0xF0) != 0xA0 && opcode != 0xBA;
+        immediate = (opcode >= 0x70 && opcode <= 0x73) || opcode == 0xC2 ||
+                    (opcode >= 0xC4 && opcode <= 0xC6);
     }
     return take_operands(c, immediate ? 'B' : 'm', out);
 }
@@ -357,59 +356,4 @@ bool decode(const uint8_t *bytes, size_t available, struct decoded *out)
     }
     out->length = c.at;
     return true;
-}
-
-/* Even conditions; the odd one beside each is its negation. */
-static bool condition_holds(unsigned condition, uint64_t rflags)
-{
-    bool sign_differs = !(rflags & RFLAGS_SF) != !(rflags & RFLAGS_OF);
-    bool holds = false;
-
-    switch (condition >> 1) {
-    case 0:
-        holds = rflags & RFLAGS_OF;
-        break;
-    case 1:
-        holds = rflags & RFLAGS_CF;
-        break;
-    case 2:
-        holds = rflags & RFLAGS_ZF;
-        break;
-    case 3:
-        holds = rflags & (RFLAGS_CF | RFLAGS_ZF);
-        break;
-    case 4:
-        holds = rflags & RFLAGS_SF;
-        break;
-    case 5:
-        holds = rflags & RFLAGS_PF;
-        break;
-    case 6:
-        holds = sign_differs;
-        break;
-    case 7:
-        holds = sign_differs || rflags & RFLAGS_ZF;
-        break;
-    }
-    return holds != (condition & 1);
-}
-
-bool branch_taken(const struct decoded *d, uint64_t rflags, uint64_t rcx_after)
-{
-    bool zero = d->address32 ? (uint32_t)rcx_after == 0 : rcx_after == 0;
-
-    if (d->branch == BRANCH_JCC)
-        return condition_holds(d->condition, rflags);
-    if (d->branch != BRANCH_LOOP)
-        return true;
-    switch (d->condition) {
-    case 0: /* LOOPNE */
-        return !zero && !(rflags & RFLAGS_ZF);
-    case 1: /* LOOPE */
-        return !zero && (rflags & RFLAGS_ZF);
-    case 2:
-        return !zero;
-    default: /* JRCXZ, JECXZ */
-        return zero;
-    }
 }
