@@ -2,3 +2,9 @@
 # Host unit tests: name and sources of each. The rule is in the top Makefile.
 
 HOST_TESTS :=
+
+HOST_TESTS += test_decode
+test_decode_SRCS = harness/tests/test_decode.c harness/decode.c harness/branch.c
+
+HOST_TESTS += test_model_decode
+test_model_decode_SRCS = harness/tests/test_model_decode.c hw/model/decode.c hw/model/opcodes.c
