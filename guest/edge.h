@@ -37,14 +37,15 @@ enum edge_kind {
 
 /* What a from/to value means. */
 enum edge_point {
-    POINT_GUEST,   /* offset of a label from the start of the guest region */
-    POINT_VECTOR,  /* first instruction of the entry of vector `value` */
-    POINT_SYSCALL, /* what LSTAR holds */
-    POINT_IRETQ,   /* the kernel's one IRETQ */
-    POINT_SYSRETQ, /* the kernel's one SYSRETQ */
-    POINT_RETURN,  /* where the workload's final RET goes: bracket (ring 0), exit (ring 3) */
-    POINT_CALLER,  /* the instruction that entered the workload: bracket CALL, or IRETQ */
-    POINT_ANYWHERE /* any instruction of the workload (an interrupt's arrival) */
+    POINT_GUEST,    /* offset of a label from the start of the guest region */
+    POINT_VECTOR,   /* first instruction of the entry of vector `value` */
+    POINT_SYSCALL,  /* what LSTAR holds */
+    POINT_IRETQ,    /* the kernel's one IRETQ */
+    POINT_SYSRETQ,  /* the kernel's one SYSRETQ */
+    POINT_RETURN,   /* where the workload's final RET goes: bracket (ring 0), exit (ring 3) */
+    POINT_CALLER,   /* the instruction that entered the workload: bracket CALL, or IRETQ */
+    POINT_ANYWHERE, /* any instruction of the workload (an interrupt's arrival) */
+    POINT_DATA      /* offset from the first data page (a call into a page never present) */
 };
 
 enum edge_flags {
@@ -58,7 +59,7 @@ struct edge {
     uint8_t from_point, to_point; /* enum edge_point */
     uint8_t kind;                 /* enum edge_kind */
     uint8_t cpl;                  /* before in bits 3:0, after in 7:4; 0xF = the run's ring */
-    uint16_t repeat;              /* consecutive identical records, >= 1 */
+    uint16_t repeat;              /* consecutive identical records; 0 = the run's argument */
     uint8_t flags;                /* enum edge_flags */
     uint8_t reserved;
 };
@@ -68,12 +69,15 @@ struct expected_edge {
     uint64_t from, to, from_alt; /* linear; from_alt valid with EDGE_FROM_ALT */
     uint8_t kind, cpl_before, cpl_after, flags;
     bool from_anywhere; /* from may be any address inside [guest_low, guest_high) */
+    bool to_anywhere;   /* the same for to: where an interrupt's handler returns to */
 };
 
 /* Where and how a workload runs. */
 struct guest_place {
     uint64_t base;         /* linear address of the guest region's first byte */
-    uint64_t low, high;    /* the guest region's linear range */
+    uint64_t low, high;    /* linear range of code, data and (ring 3) stack together */
+    uint64_t data;         /* first data page */
+    uint64_t argument;     /* of the run: the count of edges with repeat 0 */
     unsigned ring;         /* 0 or 3 */
     uint64_t caller, back; /* POINT_CALLER, POINT_RETURN */
 };
@@ -81,7 +85,9 @@ struct guest_place {
 struct workload;
 /*
  * Fills out[] (at most max) with the workload's edges including the entering and the returning
- * one; returns how many there are, which may exceed max.
+ * one; returns how many there are, which may exceed max. Ring 3: first the kernel's IRETQ, last
+ * the SYSCALL of the exit trampoline. Ring 0: first the bracket's CALL, last the RET to it.
+ * 0 for a workload whose edges only the oracle knows (edge_count 0).
  */
 size_t edges_resolve(const struct workload *w, const struct guest_place *place,
                      struct expected_edge *out, size_t max);

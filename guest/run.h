@@ -23,12 +23,14 @@ enum guest_end {
 struct guest_run {
     const struct workload *workload;
     unsigned ring;
-    uint64_t argument; /* rsi at entry */
-    bool interrupts;   /* IF at entry */
-    bool step;         /* TF at entry (ring 3 only) */
+    uint64_t argument;     /* first quadword of the data page */
+    bool interrupts;       /* IF at entry (ring 3 only: in ring 0 the bracket's IF stays) */
+    bool step;             /* TF at entry (ring 3 only) */
+    uint32_t budget_ticks; /* watchdog in APIC timer ticks, with interrupts; 0 = default */
     /* out */
     enum guest_end end;
     struct trap_frame frame;   /* registers at the end; the fault's frame with GUEST_FAULTED */
+    uint64_t result;           /* what the workload left in rax, with GUEST_RETURNED */
     uint32_t faults, syscalls; /* handled on the way */
     /*
      * Called for every trap out of the workload before it is handled (may be NULL): vector,
@@ -38,39 +40,57 @@ struct guest_run {
     void *listener;
 };
 
+#define GUEST_VECTORS     18
+#define GUEST_DATA_PAGES  3
+#define GUEST_STACK_PAGES 8
+
 /*
- * Builds the ring-3 view of the guest region (code read-only, stack, data pages) in a fresh
- * address space sharing the kernel's mappings. Once per check; guest_close frees everything.
+ * The guest region appears twice, laid out alike: in the user window for ring 3 and in the
+ * last 64 MiB of the kernel window for ring 0 (1 MiB for each processor).
+ *   code (read-only, executable) | data pages, the last never present | ring 3: guard, stack
+ */
+#define GUEST_USER_BASE   USER_WINDOW
+#define GUEST_KERNEL_BASE (KERNEL_WINDOW + WINDOW_BYTES - (64ull << 20))
+
+/*
+ * Builds both views, the user one in a fresh address space sharing the kernel's mappings.
+ * Once per check; guest_close frees everything.
  */
 struct guest {
     struct address_space space;
     uint64_t stack_top;              /* ring-3 stack, linear */
     uint64_t data;                   /* linear address of the data page (rdi) */
     struct guest_place user, kernel; /* places for ring 3 and ring 0 */
-    struct trap_slot saved[16];
-    uint8_t *kernel_data; /* ring-0 data page, next page not mapped */
-    void *private_state;
+    uint64_t kernel_data;            /* the same pages, for ring 0 */
+    struct trap_slot saved[GUEST_VECTORS];
+    struct guest_run *run;            /* in progress, else NULL */
+    uint8_t *pages[GUEST_DATA_PAGES]; /* by DATA_ offset; identity addresses */
+    uint8_t *stack[GUEST_STACK_PAGES];
+    struct trap_frame *service; /* frame of the service that waits for its NMI, or NULL */
 };
 bool guest_open(struct guest *g); /* false: page pool empty; loads the guest's CR3 */
 void guest_close(struct guest *g);
 
-/* Resets stack and data page, then enters the workload. Ring 0 runs through call (see below).
- */
+/* Resets stack and data pages, then enters the workload: guest_prepare, the call,
+ * guest_finish. */
 enum guest_end guest_run(struct guest *g, struct guest_run *run);
 
 /*
- * The routine a bracket calls: guest_enter(arg) with arg = struct guest_run * prepared by
- * guest_prepare. In ring 0 the bracket's own CALL must be the workload's caller, so the caller
- * takes fn and argument from here.
+ * The call that a bracket makes between guest_prepare and guest_finish. In ring 0 fn is the
+ * workload itself, so that the bracket's CALL is its caller: a bracket saves all callee-saved
+ * registers. The value returned goes into guest_finish.
  */
 struct guest_call {
     uint64_t (*fn)(void *);
     void *arg;
 };
 struct guest_call guest_prepare(struct guest *g, struct guest_run *run);
-void guest_finish(struct guest *g, struct guest_run *run);
+void guest_finish(struct guest *g, struct guest_run *run, uint64_t returned);
 
-/* The place to resolve edges for; for ring 0 caller and back come from the bracket in use. */
-struct guest_place guest_place(const struct guest *g, unsigned ring);
+/*
+ * The place to resolve edges for, with the argument of the run in mind; for ring 0 the caller
+ * fills in caller and back from the bracket in use.
+ */
+struct guest_place guest_place(const struct guest *g, unsigned ring, uint64_t argument);
 
 #endif

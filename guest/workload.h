@@ -5,10 +5,15 @@
  * which puts a struct workload into the section .workloads.
  *
  * Conventions inside a workload
- *   in   rdi = start of the workload's data page pair (see below), rsi = argument
- *   r15  where a handler resumes after #UD, #DE, #GP, #BP (loaded by the workload)
- *   free every register but rsp; ring-0 callers save what they need
- *   data page at rdi: present, writable; the next page: not present until a #PF maps it
+ *   in   rdi = first data page; the run's argument lies in its first quadword
+ *   out  rax = result
+ *   r15  where a handler resumes after #UD, #DE, #GP, #BP, and a #PF on the page that is never
+ *        present (loaded by the workload)
+ *   free every register but rsp; a ring-0 caller saves what it needs
+ *   data pages: writable; not present until a #PF maps it; read-only until a #PF opens it;
+ *        never present (guest/abi.h has the offsets)
+ * One pointer in rdi is all there is, so that in ring 0 a bracket's call of fn(arg) is the
+ * workload's own caller, with nothing between them that would leave records.
  */
 #ifndef GUEST_WORKLOAD_H
 #define GUEST_WORKLOAD_H
@@ -30,8 +35,8 @@ struct workload {
     const char *name; /* "jcc.taken": unique, [a-z0-9._-] */
     int32_t entry;    /* offset of the entry from the start of the guest region */
     uint32_t flags;
-    const struct edge *edges;
-    uint32_t edge_count;
+    const struct edge *edges; /* in the order of execution */
+    uint32_t edge_count;      /* 0: only the step oracle knows them */
     uint32_t reserved;
 };
 _Static_assert(sizeof(struct workload) == 32, "shared with guest/edges.inc");

@@ -1,0 +1,23 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * What a workload may rely on: services, vectors, the data pages. Same as guest/abi.inc, which
+ * harness/tests/test_guest_abi.py proves.
+ */
+#ifndef GUEST_ABI_H
+#define GUEST_ABI_H
+
+/* Services, number in eax: SYSCALL and INT 0x80 reach the same ones. */
+#define SERVICE_EXIT  0 /* ends the run; rdi = result */
+#define SERVICE_NOP   1 /* rax = rdi + 1 */
+#define SERVICE_SELF  2 /* sends VECTOR_TEST to this processor, pending when it returns */
+#define SERVICE_NMI   3 /* an NMI is pending when it returns */
+#define SERVICE_TIMER 4 /* VECTOR_TIMER fires once after rdi ticks */
+
+/* Offsets from rdi. */
+#define DATA_ARGUMENT  0x0000 /* the run's argument; the rest of this page is free */
+#define DATA_DEMAND    0x1000 /* not present until a #PF maps it */
+#define DATA_READ_ONLY 0x2000 /* read-only until a #PF makes it writable */
+#define DATA_NEVER     0x3000 /* never present */
+#define DATA_BYTES     0x4000
+
+#endif

@@ -1,0 +1,24 @@
+; SPDX-License-Identifier: BSD-2-Clause
+; The guest region: all workloads in one translation unit, so that label differences are known
+; to the assembler and the tables need no relocation but their pointers.
+bits 64
+default rel
+
+%include "guest/edges.inc"
+
+%include "guest/near.asm"
+%include "guest/jcc.asm"
+%include "guest/loop.asm"
+
+; Where a ring-3 workload's RET goes: hands its result over and asks to be left.
+global guest_exit:function hidden, guest_exit_syscall:function hidden
+guest_exit:
+    mov     rdi, rax
+    mov     eax, SERVICE_EXIT
+guest_exit_syscall:
+    syscall
+    ud2
+
+; The data pages follow the region's last page, in either ring (guest/env.c).
+    align   4096, int3
+guest_data:
