@@ -25,9 +25,12 @@
 #define CR0_TS (1ull << 3)
 #define CR0_NE (1ull << 5)
 #define CR0_WP (1ull << 16)
+#define CR0_AM (1ull << 18)
 
 #define CR4_TSD        (1ull << 2)
 #define CR4_DE         (1ull << 3)
+#define CR4_PAE        (1ull << 5)
+#define CR4_MCE        (1ull << 6)
 #define CR4_PGE        (1ull << 7)
 #define CR4_OSFXSR     (1ull << 9)
 #define CR4_OSXMMEXCPT (1ull << 10)

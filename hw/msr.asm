@@ -1,0 +1,40 @@
+; SPDX-License-Identifier: BSD-2-Clause
+; RDMSR and WRMSR that return the exception instead of dying.
+; Source: SDM Vol. 2, "RDMSR" and "WRMSR" (#GP for a reserved or unimplemented address or bit).
+
+        default rel
+%include "hw/fixup.inc"
+
+        global msr_read_try:function hidden
+        global msr_write_try:function hidden
+
+        section .text
+
+; int msr_read_try(uint32_t msr, uint64_t *value)
+; In: edi, rsi. Out: eax = 0 and *value written, or eax = vector and *value untouched.
+; Clobbers rcx, rdx. Any IF, any kernel stack.
+msr_read_try:
+        mov ecx, edi
+read_access:
+        rdmsr
+        shl rdx, 32
+        mov eax, eax
+        or rax, rdx
+        mov [rsi], rax
+        xor eax, eax
+faulted:
+        ret
+        FIXUP read_access, faulted
+
+; int msr_write_try(uint32_t msr, uint64_t value)
+; In: edi, rsi. Out: eax = 0, or the vector. Clobbers rcx, rdx. Any IF, any kernel stack.
+msr_write_try:
+        mov ecx, edi
+        mov rdx, rsi
+        mov eax, esi
+        shr rdx, 32
+write_access:
+        wrmsr
+        xor eax, eax
+        ret
+        FIXUP write_access, faulted
