@@ -1,52 +1,82 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Unit tests on the host: expectations that go on, and one summary line.
- *
- *     int main(void)
- *     {
- *         EXPECT(range_valid(0, 24));
- *         EXPECT_EQ(layout_bytes(), 24);
- *         return unit_done("layout");
- *     }
+ * Unit tests on the host. A test program is functions of EXPECTs, run by RUN, ended by
+ * UNIT_END in main: it prints `N passed, N failed` and gives the exit status.
  */
-#ifndef HARNESS_TESTS_UNIT_H
-#define HARNESS_TESTS_UNIT_H
+#ifndef UNIT_H
+#define UNIT_H
 
-#include <inttypes.h>
+#include <stdbool.h>
 #include <stdint.h>
 #include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
 
-static unsigned unit_expectations, unit_failures;
+static unsigned unit_passed, unit_failed;
+static const char *unit_test = "?";
 
-static inline int unit_expect(int good, const char *file, int line, const char *text)
+static inline bool unit_expect(bool good, const char *text, const char *file, int line)
 {
-    unit_expectations++;
-    if (!good) {
-        unit_failures++;
-        fprintf(stderr, "%s:%d: expected %s\n", file, line, text);
-    }
+    if (good)
+        return true;
+    printf("%s:%d: %s: expected %s\n", file, line, unit_test, text);
+    return false;
+}
+
+static inline bool unit_expect_eq(uint64_t got, uint64_t want, const char *text,
+                                  const char *file, int line)
+{
+    if (got == want)
+        return true;
+    printf("%s:%d: %s: %s is 0x%llx, expected 0x%llx\n", file, line, unit_test, text,
+           (unsigned long long)got, (unsigned long long)want);
+    return false;
+}
+
+static inline bool unit_expect_str(const char *got, const char *want, const char *text,
+                                   const char *file, int line)
+{
+    if (got && strcmp(got, want) == 0)
+        return true;
+    printf("%s:%d: %s: %s is \"%s\", expected \"%s\"\n", file, line, unit_test, text,
+           got ? got : "(null)", want);
+    return false;
+}
+
+static inline bool unit_count(bool good)
+{
+    if (good)
+        unit_passed++;
+    else
+        unit_failed++;
     return good;
 }
 
-static inline int unit_expect_eq(uint64_t got, uint64_t want, const char *file, int line,
-                                 const char *text)
-{
-    int good = unit_expect(got == want, file, line, text);
-
-    if (!good)
-        fprintf(stderr, "    got 0x%" PRIx64 ", want 0x%" PRIx64 "\n", got, want);
-    return good;
-}
-
-#define EXPECT(condition) unit_expect(!!(condition), __FILE__, __LINE__, #condition)
+/* Each counts once; all are expressions that tell whether they held. */
+#define EXPECT(condition) unit_count(unit_expect((condition), #condition, __FILE__, __LINE__))
 #define EXPECT_EQ(got, want)                                                                   \
-    unit_expect_eq((uint64_t)(got), (uint64_t)(want), __FILE__, __LINE__, #got " == " #want)
+    unit_count(unit_expect_eq((uint64_t)(got), (uint64_t)(want), #got, __FILE__, __LINE__))
+#define EXPECT_STR(got, want)                                                                  \
+    unit_count(unit_expect_str((got), (want), #got, __FILE__, __LINE__))
 
-/* Prints the totals; the value for main to return. A test without expectations fails. */
-static inline int unit_done(const char *name)
-{
-    printf("%s: %u expectations, %u failed\n", name, unit_expectations, unit_failures);
-    return unit_failures != 0 || unit_expectations == 0;
-}
+/* For what the rest of the function stands on. */
+#define ASSERT(condition)                                                                      \
+    do {                                                                                       \
+        if (!EXPECT(condition))                                                                \
+            return;                                                                            \
+    } while (0)
+
+#define RUN(function)                                                                          \
+    do {                                                                                       \
+        unit_test = #function;                                                                 \
+        function();                                                                            \
+    } while (0)
+
+/* A program in which nothing was tested has failed. */
+#define UNIT_END()                                                                             \
+    do {                                                                                       \
+        printf("%u passed, %u failed\n", unit_passed, unit_failed);                            \
+        return unit_failed || !unit_passed;                                                    \
+    } while (0)
 
 #endif
