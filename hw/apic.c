@@ -20,8 +20,8 @@
  * What IA32_APIC_BASE said when it was last read: an EOI must not cost an RDMSR, which is an
  * exit under a hypervisor. All processors of a run are in the same mode.
  */
-static enum apic_mode current_mode = APIC_XAPIC;
-static volatile uint8_t *page = (volatile uint8_t *)0xFEE00000;
+static enum apic_mode current_mode;
+static volatile uint8_t *page; /* NULL: not asked yet */
 
 enum apic_mode apic_mode(void)
 {
@@ -53,6 +53,8 @@ static uint32_t x2apic_msr(enum apic_register reg)
 /* ICR and ICR_HIGH are one 64-bit MSR in x2APIC mode; its upper half is no register there. */
 uint32_t apic_read(enum apic_register reg)
 {
+    if (!page)
+        apic_mode();
     if (current_mode != APIC_X2APIC)
         return *(volatile uint32_t *)(page + reg);
     if (reg == APIC_ICR_HIGH)
@@ -62,6 +64,8 @@ uint32_t apic_read(enum apic_register reg)
 
 void apic_write(enum apic_register reg, uint32_t value)
 {
+    if (!page)
+        apic_mode();
     if (current_mode != APIC_X2APIC)
         *(volatile uint32_t *)(page + reg) = value;
     else if (reg != APIC_ICR_HIGH)

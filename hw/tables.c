@@ -80,6 +80,11 @@ static void idt_init(void)
     }
 }
 
+void *trap_idt(void)
+{
+    return idt;
+}
+
 static uint64_t stack_top(const struct cpu *cpu, enum cpu_stack stack)
 {
     return (uint64_t)cpu->stacks[stack] + KERNEL_STACK_BYTES;

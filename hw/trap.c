@@ -71,6 +71,11 @@ struct trap_slot trap_set(unsigned vector, trap_handler handler, void *arg)
     return before;
 }
 
+struct trap_slot trap_get(unsigned vector)
+{
+    return vector <= TRAP_SYSCALL ? slots[vector] : (struct trap_slot){NULL, NULL};
+}
+
 uint64_t trap_stray_count(void)
 {
     return __atomic_load_n(&strays, __ATOMIC_RELAXED);
