@@ -79,6 +79,12 @@ static uint64_t call_check(void *arg)
     return 0;
 }
 
+static uint64_t undo(void *arg)
+{
+    run_deferred_now(arg);
+    return 0;
+}
+
 static void run_guarded(struct run *run)
 {
     static struct snapshot before;
@@ -88,6 +94,9 @@ static void run_guarded(struct run *run)
     snapshot_take(&before);
     running = run;
     hw_try(call_check, run, &result);
+    running = run;
+    while (run->deferred_count > 0)
+        hw_try(undo, run, &result);
     running = NULL;
     if (snapshot_restore(&before, leaks, sizeof(leaks)))
         run_error(run, "leaked: %s", leaks);

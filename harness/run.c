@@ -63,6 +63,21 @@ void run_stop(struct run *run)
     hw_unwind(UNWIND_STOP);
 }
 
+void run_defer(struct run *run, void (*fn)(void *arg), void *arg)
+{
+    NEED(run, run->deferred_count < RUN_DEFERRED_MAX, "too many things to undo");
+    run->deferred[run->deferred_count++] = (struct deferred){fn, arg};
+}
+
+void run_deferred_now(struct run *run)
+{
+    while (run->deferred_count > 0) {
+        struct deferred d = run->deferred[--run->deferred_count];
+
+        d.fn(d.arg);
+    }
+}
+
 void run_observe(struct run *run, const char *name, const char *format, ...)
 {
     char value[OBSERVATION_VALUE_BYTES];

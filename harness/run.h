@@ -22,6 +22,12 @@ struct evidence {
     const char *expected, *oracle, *trace, *first_difference, *buffer_hex;
 };
 
+#define RUN_DEFERRED_MAX 16
+struct deferred {
+    void (*fn)(void *arg);
+    void *arg;
+};
+
 struct check;
 struct run {
     const struct check *check;
@@ -30,6 +36,8 @@ struct run {
     unsigned expectations;     /* assertions made */
     unsigned details;          /* detail lines printed */
     struct evidence evidence;
+    struct deferred deferred[RUN_DEFERRED_MAX];
+    unsigned deferred_count;
     const struct options *options;
     const struct platform *platform;
 };
@@ -45,6 +53,13 @@ void run_detail(struct run *run, const char *format, ...) PRINTF(2, 3);
 void run_held(struct run *run);
 /* Ends the check here with the verdict it has. Not in firmware mode. */
 _Noreturn void run_stop(struct run *run);
+
+/*
+ * Has fn(arg) called when the check is over, however it ends, before its leaks are looked for.
+ * Last in, first out; at most RUN_DEFERRED_MAX.
+ */
+void run_defer(struct run *run, void (*fn)(void *arg), void *arg);
+void run_deferred_now(struct run *run);
 
 /* A fingerprint entry: what this processor does where the manual is open. */
 void run_observe(struct run *run, const char *name, const char *format, ...) PRINTF(3, 4);

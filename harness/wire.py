@@ -16,7 +16,7 @@ NAME = r"[a-z0-9._-]+"
 
 BANNER = re.compile(r"waymark format=(\d+) run=([0-9A-F]{8}) profile=(%s)$" % NAME)
 END = re.compile(
-    r"^waymark end run=([0-9A-F]{8}) planned=(\d+) pass=(\d+) fail=(\d+) skip=(\d+)"
+    r"^# waymark end run=([0-9A-F]{8}) planned=(\d+) pass=(\d+) fail=(\d+) skip=(\d+)"
     r" error=(\d+) verdict=(pass|fail|error|skip|usage|abort)$")
 MESSAGE = re.compile(r"^waymark: (.+)$")
 PLAN = re.compile(r"^1\.\.(\d+)$")
@@ -29,7 +29,7 @@ LAVA = re.compile(r"^<LAVA_SIGNAL_TESTCASE TEST_CASE_ID=\S+ RESULT=(pass|fail|sk
                   r"(?: MEASUREMENT=\S+ UNITS=\S+)?>$")
 
 # Without these a result cannot be attributed to a machine and a build.
-IDENTITY_KEYS = ("version", "build", "provider", "cpu", "family", "model", "stepping",
+IDENTITY_KEYS = ("version", "provider", "cpu", "family", "model", "stepping",
                  "microcode", "hypervisor", "apic", "firmware")
 
 
@@ -74,6 +74,7 @@ class Log:
     results: list = field(default_factory=list)
     observations: dict = field(default_factory=dict)
     coverage: dict = None
+    comments: list = field(default_factory=list)
     messages: list = field(default_factory=list)
     bail: str = ""
     end: End = None
@@ -155,13 +156,15 @@ class Parser:
         """Only the firmware may speak after the end line."""
         if END.match(text):
             self.fault("two-ends", "a second end line")
-        elif RESULT.match(text) or text.startswith("# ") or MESSAGE.match(text):
+        elif text.startswith("# ") or RESULT.match(text) or MESSAGE.match(text):
             self.fault("after-end", "output after the end line: " + shown(raw))
 
     def known(self, text, raw):
         """A line between banner and end: anything that is not ours is a broken line."""
         log = self.log
-        if text.startswith("# "):
+        if END.match(text):
+            self.end(END.match(text))
+        elif text.startswith("# "):
             self.comment(text)
         elif RESULT.match(text):
             self.result(RESULT.match(text))
@@ -169,8 +172,6 @@ class Parser:
             log.ktap = True
         elif PLAN.match(text):
             self.plan(int(text[3:]))
-        elif END.match(text):
-            self.end(END.match(text))
         elif text.startswith("Bail out!"):
             log.bail = text[9:].strip() or "no reason given"
         elif MESSAGE.match(text):
@@ -198,6 +199,8 @@ class Parser:
         elif not log.ktap and IDENTITY.match(text):
             found = IDENTITY.match(text)
             log.identity[found[1]] = found[2]
+        else:
+            log.comments.append(text[2:])
 
     def step(self, name):
         log = self.log

@@ -19,7 +19,7 @@ sys.path[0] = str(Path(__file__).resolve().parent.parent.parent)
 from harness.tests import sample  # noqa: E402
 
 USAGE = [sample.lines()[0], "waymark: unknown option 'nonsense'",
-         "waymark end run=%s planned=0 pass=0 fail=0 skip=0 error=0 verdict=usage" % sample.RUN]
+         "# waymark end run=%s planned=0 pass=0 fail=0 skip=0 error=0 verdict=usage" % sample.RUN]
 
 
 def say(data, piece=37):
@@ -51,7 +51,7 @@ def broken_off(play):
     if play == "restart":
         say(sample.wire_bytes(lines[:12]))
     if play == "abort":
-        end = "waymark end run=%s planned=5 pass=2 fail=0 skip=0 error=3 verdict=abort"
+        end = "# waymark end run=%s planned=5 pass=2 fail=0 skip=0 error=3 verdict=abort"
         say(sample.wire_bytes(["Bail out! vector=8 rip=0x1000 check=bts.pmi.threshold",
                                end % sample.RUN], b""))
     while play == "flood":

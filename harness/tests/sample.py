@@ -3,7 +3,7 @@
 
 import copy
 
-IDENTITY = [("version", "v1.0-3-gabcdef0"), ("build", "0123abcd"), ("provider", "model"),
+IDENTITY = [("version", "v1.0-3-gabcdef0"), ("provider", "model"),
             ("cpu", "Intel Core Processor (Haswell)"), ("family", "6"), ("model", "60"),
             ("stepping", "4"), ("microcode", "0x1"), ("hypervisor", "WaymarkModel"),
             ("apic", "xapic"), ("firmware", "EDK II 0x10000"), ("cpus", "1"),
@@ -52,7 +52,7 @@ def lines(checks=CHECKS, profile="qemu"):
         out.append(result(number, name, verdict, reason))
     out += ["# observe bts.wrap.moment=after", "# coverage must=12/70 software=3/20"
             " characterise=5/50"]
-    out.append("waymark end run=%s planned=%d pass=%d fail=%d skip=%d error=%d verdict=%s" % (
+    out.append("# waymark end run=%s planned=%d pass=%d fail=%d skip=%d error=%d verdict=%s" % (
         RUN, made["planned"], made["pass"], made["fail"], made["skip"], made["error"],
         verdict_of(made)))
     return out

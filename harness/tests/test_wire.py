@@ -76,7 +76,7 @@ class GoodLog(unittest.TestCase):
 
     def test_usage(self):
         lines = [sample.lines()[0], "waymark: unknown option 'x'; see README",
-                 "waymark end run=%s planned=0 pass=0 fail=0 skip=0 error=0 verdict=usage"
+                 "# waymark end run=%s planned=0 pass=0 fail=0 skip=0 error=0 verdict=usage"
                  % sample.RUN]
         log = wire.parse(sample.wire_bytes(lines))
         self.assertEqual(log.faults, [])
@@ -88,7 +88,7 @@ class GoodLog(unittest.TestCase):
 class CutLog(unittest.TestCase):
     def test_no_cut_is_good(self):
         for data in recorded():
-            end = data.index(b"waymark end ")
+            end = data.index(b"# waymark end ")
             whole = data.index(b"\n", end) + 1
             for size in range(whole):
                 self.assertNotEqual(wire.parse(data[:size]).faults, [], size)
@@ -99,7 +99,8 @@ class CutLog(unittest.TestCase):
         for data in recorded():
             lines = data.split(b"\n")
             for i, line in enumerate(lines):
-                if line.startswith((b"ok ", b"1..", b"# step", b"KTAP", b"waymark ")):
+                if line.startswith((b"ok ", b"1..", b"# step", b"KTAP", b"waymark ",
+                                    b"# waymark end")):
                     rest = b"\n".join(lines[:i] + lines[i + 1:])
                     self.assertNotEqual(wire.parse(rest).faults, [], line)
 

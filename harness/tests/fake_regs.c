@@ -1,0 +1,335 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* The fake processor of the host tests. See fake_regs.h. */
+#include "harness/tests/fake_regs.h"
+
+#include "hw/apic.h"
+#include "hw/cpu.h"
+#include "hw/cpuid.h"
+#include "hw/irq.h"
+#include "hw/msr.h"
+#include "hw/paging.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+struct fake_machine fake;
+
+/* Positions of the bits, from the manual's table and not from hw/msr.h. */
+#define BIT(n) (1ull << (n))
+enum { TR = 6, BTS = 7, BTINT = 8, OFF_OS = 9, OFF_USR = 10 };
+#define RESERVED (~0xffffull | BIT(2) | BIT(3) | BIT(4) | BIT(5))
+
+void fake_reset(void)
+{
+    fake = (struct fake_machine){
+        .ds = true,
+        .dtes64 = true,
+        .ds_cpl = true,
+        .linear_bits = 48,
+        .apic_base = 0xfee00900,
+        .cr3 = 0x1000,
+        .lvt = 0x10000,
+        .interrupts = true,
+    };
+}
+
+static void visit(enum fake_point point)
+{
+    if (fake.hook)
+        fake.hook(point);
+}
+
+/* --- registers */
+
+static bool canonical(uint64_t linear)
+{
+    uint64_t high = linear >> (fake.linear_bits - 1);
+
+    return high == 0 || high == UINT64_MAX >> (fake.linear_bits - 1);
+}
+
+static void check_enable(void)
+{
+    if (fake.debugctl & BIT(TR) && fake.debugctl & BIT(BTS) && !fake.ds_area)
+        fake.crashes++;
+}
+
+static int write_debugctl(uint64_t value)
+{
+    uint64_t off_bits = BIT(OFF_OS) | BIT(OFF_USR);
+
+    if (fake.no_debugctl || value & RESERVED || value & fake.debugctl_faults ||
+        (!fake.ds_cpl && value & off_bits))
+        return 13;
+    fake.debugctl = value & ~fake.debugctl_drops;
+    fake.writes_debugctl++;
+    check_enable();
+    return 0;
+}
+
+static int write_ds_area(uint64_t value)
+{
+    if (!fake.ds || fake.no_ds_area || !canonical(value))
+        return 13;
+    if (value != fake.ds_area && fake.debugctl & BIT(TR) && fake.debugctl & BIT(BTS))
+        fake.area_moves++;
+    if (!fake.ds_area_drops)
+        fake.ds_area = value;
+    fake.writes_ds_area++;
+    check_enable();
+    return 0;
+}
+
+int msr_write_try(uint32_t msr, uint64_t value)
+{
+    int vector = 13;
+
+    visit(FAKE_BEFORE_WRITE);
+    if (msr == 0x1d9)
+        vector = write_debugctl(value);
+    else if (msr == 0x600)
+        vector = write_ds_area(value);
+    visit(FAKE_AFTER_WRITE);
+    return vector;
+}
+
+int msr_read_try(uint32_t msr, uint64_t *value)
+{
+    int vector = 0;
+
+    visit(FAKE_READ);
+    fake.reads++;
+    if (msr == 0x1d9 && !fake.no_debugctl)
+        *value = fake.debugctl;
+    else if (msr == 0x600 && fake.ds && !fake.no_ds_area)
+        *value = fake.ds_area;
+    else if (msr == 0x1a0 && !fake.no_misc_enable)
+        *value = fake.misc_enable;
+    else if (msr == 0x1b)
+        *value = fake.apic_base;
+    else
+        vector = 13;
+    return vector;
+}
+
+/* The plain forms are for accesses that cannot fault. */
+uint64_t fake_msr_read(uint32_t msr)
+{
+    uint64_t value = 0;
+
+    if (msr_read_try(msr, &value)) {
+        printf("plain read of MSR %x faults\n", msr);
+        abort();
+    }
+    return value;
+}
+
+void fake_msr_write(uint32_t msr, uint64_t value)
+{
+    if (msr_write_try(msr, value)) {
+        printf("plain write of MSR %x faults\n", msr);
+        abort();
+    }
+}
+
+bool cpu_has_ds(void)
+{
+    return fake.ds;
+}
+
+bool cpu_has_dtes64(void)
+{
+    return fake.dtes64;
+}
+
+bool cpu_has_ds_cpl(void)
+{
+    return fake.ds_cpl;
+}
+
+unsigned cpu_linear_bits(void)
+{
+    return fake.linear_bits;
+}
+
+struct cpu *cpu_this(void)
+{
+    static struct cpu cpus[CPU_MAX];
+
+    cpus[fake.cpu].index = fake.cpu;
+    return &cpus[fake.cpu];
+}
+
+/* --- interrupts */
+
+static void deliver(void)
+{
+    fake.pending = false;
+    fake.delivered++;
+    fake.lvt |= 0x10000; /* the APIC masks the entry by itself */
+    if (fake.interrupt) {
+        bool before = fake.interrupts;
+
+        fake.interrupts = false;
+        fake.interrupt();
+        fake.interrupts = before;
+    }
+}
+
+static void request(void)
+{
+    bool nmi = (fake.lvt & 0x700) == 0x400;
+
+    if (fake.lvt & 0x10000)
+        fake.dropped++;
+    else if (nmi || fake.interrupts)
+        deliver();
+    else
+        fake.pending = true;
+}
+
+irqflags_t irq_save(void)
+{
+    irqflags_t flags = fake.interrupts;
+
+    visit(FAKE_IRQ);
+    fake.interrupts = false;
+    return flags;
+}
+
+void irq_restore(irqflags_t flags)
+{
+    fake.interrupts = flags;
+    visit(FAKE_IRQ);
+    if (fake.interrupts && fake.pending)
+        deliver();
+}
+
+uint32_t apic_lvt_perf_read(void)
+{
+    visit(FAKE_APIC);
+    return fake.lvt;
+}
+
+void apic_lvt_perf_write(uint32_t value)
+{
+    visit(FAKE_APIC);
+    if (!fake.lvt_drops)
+        fake.lvt = value & 0x107ff;
+}
+
+/* --- page tables */
+
+void fake_page(struct fake_page page)
+{
+    if (fake.page_count == sizeof(fake.pages) / sizeof(fake.pages[0]))
+        abort();
+    fake.pages[fake.page_count++] = page;
+}
+
+uint64_t fake_cr3(void)
+{
+    return fake.cr3;
+}
+
+bool paging_walk(uint64_t cr3, uint64_t linear, struct paging_walk *out)
+{
+    *out = (struct paging_walk){linear, 1u << 0 | 1u << 1 | 1u << 5 | 1u << 6, 4096};
+    fake.walks++;
+    for (unsigned i = 0; i < fake.page_count; i++) {
+        struct fake_page *page = &fake.pages[i];
+
+        if ((page->cr3 && page->cr3 != cr3) || linear - page->first >= page->bytes)
+            continue;
+        out->flags = page->flags;
+        if (page->phys)
+            out->phys = page->phys + (linear - page->first);
+        if (page->dirty_after)
+            page->flags |= 1u << 5 | 1u << 6;
+    }
+    if (out->flags & 1)
+        return true;
+    *out = (struct paging_walk){0};
+    return false;
+}
+
+/* --- the engine */
+
+static uint64_t area_field(unsigned offset)
+{
+    uint64_t value;
+
+    memcpy(&value, (const char *)(uintptr_t)fake.ds_area + offset, sizeof(value));
+    return value;
+}
+
+static void store(uint64_t from, uint64_t to)
+{
+    uint64_t base = area_field(0x00), index = area_field(0x08), maximum = area_field(0x10);
+    uint64_t record[3] = {from, to, 0};
+    bool circular = !(fake.debugctl & BIT(BTINT));
+
+    if (index + 24 > maximum) {
+        if (!circular && fake.stops_when_full)
+            return;
+        index = base;
+    }
+    memcpy((char *)(uintptr_t)index, record, sizeof(record));
+    fake.records++;
+    index += 24;
+    if (index + 24 > maximum && !fake.rests_at_maximum && (circular || !fake.stops_when_full))
+        index = base;
+    memcpy((char *)(uintptr_t)fake.ds_area + 0x08, &index, sizeof(index));
+}
+
+void fake_branch(uint64_t from, uint64_t to, unsigned cpl)
+{
+    if (!(fake.debugctl & BIT(TR)) || !(fake.debugctl & BIT(BTS)))
+        return;
+    if (fake.debugctl & BIT(cpl == 0 ? OFF_OS : OFF_USR))
+        return;
+    check_enable();
+    if (!fake.ds_area)
+        return;
+    store(from, to);
+    if (fake.debugctl & BIT(BTINT) && area_field(0x08) >= area_field(0x18))
+        request();
+}
+
+void fake_branches(uint64_t first, unsigned n)
+{
+    for (unsigned k = 0; k < n; k++)
+        fake_branch(first + k, 0x1000000 + first + k, 0);
+}
+
+/* --- what ds/bracket.asm does */
+
+const uint8_t ds_bracket_call[1], ds_bracket_return[1];
+
+uint64_t ds_bracket(uint64_t debugctl_on, uint64_t debugctl_off, uint64_t (*fn)(void *),
+                    void *arg, uint32_t msr);
+uint64_t ds_bracket_flip(uint64_t debugctl_on, uint64_t debugctl_off, uint32_t msr);
+
+uint64_t ds_bracket(uint64_t debugctl_on, uint64_t debugctl_off, uint64_t (*fn)(void *),
+                    void *arg, uint32_t msr)
+{
+    uint64_t value;
+
+    fake_msr_write(msr, debugctl_on);
+    fake_branch((uintptr_t)ds_bracket_call, (uintptr_t)fn, 0);
+    value = fn(arg);
+    fake_branch((uintptr_t)fn + 1, (uintptr_t)ds_bracket_return, 0);
+    fake_msr_write(msr, debugctl_off);
+    return value;
+}
+
+uint64_t ds_bracket_flip(uint64_t debugctl_on, uint64_t debugctl_off, uint32_t msr)
+{
+    uint64_t value;
+
+    fake_msr_write(msr, debugctl_on);
+    value = fake_msr_read(msr);
+    fake_msr_write(msr, debugctl_off);
+    return value;
+}

@@ -1,0 +1,74 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * A processor for host tests of ds/: the registers behind hw/'s accessors, an engine that
+ * stores branches, and a local APIC entry that interrupts. Written from the manual with its own
+ * offsets and bits; it includes nothing of ds/, so that a wrong offset there shows here.
+ */
+#ifndef FAKE_REGS_H
+#define FAKE_REGS_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+/* Exceptional pages: any byte outside all of them is mapped, writable, supervisor, dirty. */
+struct fake_page {
+    uint64_t cr3; /* 0 = under any */
+    uint64_t first, bytes;
+    unsigned flags;   /* enum page_flags; 0 = not mapped */
+    bool dirty_after; /* the second and later walks find accessed and dirty set */
+    uint64_t phys;    /* of the first byte; 0 = identity */
+};
+
+enum fake_point { FAKE_BEFORE_WRITE, FAKE_AFTER_WRITE, FAKE_READ, FAKE_IRQ, FAKE_APIC };
+
+struct fake_machine {
+    /* Enumeration. */
+    bool ds, dtes64, ds_cpl;
+    unsigned linear_bits;
+
+    /* Registers. */
+    uint64_t debugctl, ds_area, misc_enable, apic_base, cr3;
+    uint32_t lvt;
+    bool interrupts; /* RFLAGS.IF */
+    unsigned cpu;
+
+    /* How it misbehaves. */
+    uint64_t debugctl_faults; /* bits whose setting gives #GP, beside the reserved ones */
+    uint64_t debugctl_drops;  /* bits silently lost */
+    bool no_debugctl, no_misc_enable, no_ds_area, ds_area_drops, lvt_drops;
+
+    /* How it behaves where the manual is open. */
+    bool rests_at_maximum; /* wraps before the next write instead of after the last */
+    bool stops_when_full;  /* with BTINT: nothing is written at the maximum */
+
+    /* The interrupt. */
+    void (*interrupt)(void); /* handler, for fixed and NMI delivery alike */
+    bool pending;            /* latched while IF was 0 */
+    unsigned delivered, dropped;
+
+    /* Called at every accessor; may call ds/ again, as an NMI would. */
+    void (*hook)(enum fake_point point);
+
+    struct fake_page pages[8];
+    unsigned page_count;
+
+    /* Seen. */
+    unsigned writes_debugctl, writes_ds_area, reads, walks;
+    unsigned crashes;    /* stores were enabled, or made, with DS_AREA 0 */
+    unsigned area_moves; /* DS_AREA changed while TR and BTS were set */
+    unsigned records;
+};
+extern struct fake_machine fake;
+
+/* A processor with everything, all registers as after reset, interrupts on. */
+void fake_reset(void);
+
+/* The code under test took a branch. cpl is the privilege level after it. */
+void fake_branch(uint64_t from, uint64_t to, unsigned cpl);
+/* n branches at CPL 0: k-th from first + k, to 1000000H + first + k. */
+void fake_branches(uint64_t first, unsigned n);
+
+void fake_page(struct fake_page page);
+
+#endif
