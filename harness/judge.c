@@ -39,9 +39,9 @@ static bool is_event(void *context, uint64_t to)
 }
 
 const struct expected_edge *trace_expected(struct run *run, const struct workload *w,
-                                           unsigned ring, size_t *count)
+                                           unsigned ring, uint64_t argument, size_t *count)
 {
-    struct guest_place place = guest_place(trace_guest(run), ring);
+    struct guest_place place = guest_place(trace_guest(run), ring, argument);
 
     if (!expected_pool)
         expected_pool = arena_alloc(EXPECTED_MAX * sizeof(*expected_pool));
@@ -68,7 +68,7 @@ const char *trace_symbol(uint64_t address, char *out, size_t bytes)
             return out;
         }
     if (offset >= WINDOW_BYTES)
-        offset = address - (uint64_t)(uintptr_t)__guest_start;
+        offset = address - GUEST_KERNEL_BASE;
     if (offset < (uint64_t)(__guest_end - __guest_start)) {
         for (size_t i = 0; i < workload_count(); i++)
             if ((uint64_t)workload_at(i)->entry <= offset &&
@@ -194,7 +194,7 @@ bool trace_expect_sane(struct trace *t)
 
 static struct compare_options options_for(struct trace *t, unsigned ring)
 {
-    struct guest_place place = guest_place(trace_guest(t->run), ring);
+    struct guest_place place = guest_place(trace_guest(t->run), ring, t->argument);
 
     return (struct compare_options){
         .guest_low = place.low,
@@ -234,7 +234,7 @@ bool trace_expect_workload(struct trace *t, const struct workload *w, unsigned r
                            struct compare_result *result)
 {
     size_t count;
-    const struct expected_edge *expected = trace_expected(t->run, w, ring, &count);
+    const struct expected_edge *expected = trace_expected(t->run, w, ring, t->argument, &count);
 
     return trace_expect(t, expected, count, ring, result);
 }

@@ -203,13 +203,15 @@ void trace_workload(struct trace *t, const struct workload *w, unsigned ring,
     struct guest_run plain = {0};
     struct guest_run *r = with ? with : &plain;
     struct guest_call call;
+    uint64_t returned = 0;
     enum ds_error error;
 
     r->workload = w;
     r->ring = ring;
+    t->argument = r->argument;
     call = guest_prepare(g, r);
-    error = bts_bracket(&t->bts, call.fn, call.arg, NULL);
-    guest_finish(g, r);
+    error = bts_bracket(&t->bts, call.fn, call.arg, &returned);
+    guest_finish(g, r, returned);
     NEED(t->run, error == DS_OK, "bts_bracket refused: %s", ds_strerror(error));
     NEED(t->run, r->end == GUEST_RETURNED, "%s did not return: vector %llu at %llx", w->name,
          (unsigned long long)r->frame.vector, (unsigned long long)r->frame.rip);

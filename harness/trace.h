@@ -68,7 +68,7 @@ void trace_workload(struct trace *t, const struct workload *w, unsigned ring,
 
 /* The workload's labels, resolved for where it ran. The array belongs to the suite. */
 const struct expected_edge *trace_expected(struct run *run, const struct workload *w,
-                                           unsigned ring, size_t *count);
+                                           unsigned ring, uint64_t argument, size_t *count);
 
 /*
  * Asserts that the collected trace is the expected one, record by record, is connected, and

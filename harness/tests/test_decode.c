@@ -8,6 +8,7 @@
 #include "harness/tests/judge_objdump.h"
 #include "harness/tests/unit.h"
 
+#include <inttypes.h>
 #include <unistd.h>
 
 #define LIBC "/lib/x86_64-linux-gnu/libc.so.6"
@@ -333,7 +334,8 @@ int main(int argc, char **argv)
     uint64_t seed = argc > 1 ? strtoull(argv[1], NULL, 0) : 1;
     const char *slash = strrchr(argv[0], '/');
 
-    by_hand();
+    RUN(by_hand);
+    unit_test = "sweep";
     file_sweep(argv[0], 1000);
     if (access(LIBC, R_OK) == 0) /* full of vector code */
         file_sweep(LIBC, 100000);
@@ -343,5 +345,5 @@ int main(int argc, char **argv)
         file_sweep(image, 1000);
     for (unsigned i = 0; i < 2; i++)
         random_sweep(seed + i, 900000, 300000);
-    return unit_done("decode");
+    UNIT_END();
 }
