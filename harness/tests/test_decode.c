@@ -128,15 +128,17 @@ static void judged_class(const struct judged *judged, struct decoded *want)
             (int64_t)(strtoull(judged->operands, NULL, 16) - judged->address - judged->length);
 }
 
-static size_t first_opcode(const struct judged *judged, bool *prefixed)
+/* Index of the first opcode byte; *inside when a prefix came first that VEX carries inside. */
+static size_t first_opcode(const struct judged *judged, bool *inside)
 {
     size_t at = 0;
 
-    for (*prefixed = false; at + 1 < judged->length; at++, *prefixed = true) {
+    for (*inside = false; at + 1 < judged->length; at++) {
         uint8_t byte = judged->bytes[at];
 
-        if ((byte & 0xF0) != 0x40 &&
-            !memchr("\x66\x67\xF2\xF3\xF0\x26\x2E\x36\x3E\x64\x65", byte, 11))
+        if ((byte & 0xF0) == 0x40 || memchr("\x66\xF2\xF3\xF0", byte, 4))
+            *inside = true;
+        else if (!memchr("\x67\x26\x2E\x36\x3E\x64\x65", byte, 7))
             break;
     }
     return at;
@@ -144,8 +146,8 @@ static size_t first_opcode(const struct judged *judged, bool *prefixed)
 
 static int excuse_for(const struct judged *judged)
 {
-    bool prefixed;
-    size_t at = first_opcode(judged, &prefixed);
+    bool inside;
+    size_t at = first_opcode(judged, &inside);
     const uint8_t *opcode = &judged->bytes[at];
 
     if (strstr(judged->text, "(bad)") || strncmp(judged->mnemonic, ".byte", 5) == 0)
@@ -161,7 +163,7 @@ static int excuse_for(const struct judged *judged)
         return EXCUSE_SSE4A;
     if (opcode[0] == 0x0F && (opcode[1] == 0xA6 || opcode[1] == 0xA7))
         return EXCUSE_PADLOCK;
-    if (prefixed && (opcode[0] == 0x62 || opcode[0] == 0xC4 || opcode[0] == 0xC5))
+    if (inside && (opcode[0] == 0x62 || opcode[0] == 0xC4 || opcode[0] == 0xC5))
         return EXCUSE_VECTOR_PREFIX;
     return -1;
 }
