@@ -38,6 +38,7 @@ struct trace {
     uint64_t base, end;     /* the buffer's linear range */
     uint64_t window, pages; /* of the buffer, guards not counted */
     struct ds_area before;  /* the area as set up */
+    uint64_t argument;      /* of the workload that ran */
     /* After trace_collect: oldest first. */
     struct trace_record *records;
     size_t count;
