@@ -1,0 +1,137 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* Finding the options: the file beside the image or in \EFI\BOOT, then the load options. */
+#include "boot/config.h"
+
+#include "boot/firmware.h"
+#include "boot/load_options.h"
+#include "boot/volume.h"
+
+#include "harness/format.h"
+#include "hw/string.h"
+
+#define TEXT_BYTES 4096 /* far more than all options together need */
+#define PATH_UNITS 260
+
+static const char *sources = "none";
+
+const char *config_sources(void)
+{
+    return sources;
+}
+
+static bool parse_file(struct options *options, const CHAR16 *path, bool *found, char *error,
+                       size_t error_bytes)
+{
+    static char raw[TEXT_BYTES + 1], text[TEXT_BYTES + 1];
+    char name[80];
+    size_t bytes = sizeof(raw);
+    EFI_STATUS status = volume_read(path, raw, &bytes);
+
+    *found = status != EFI_NOT_FOUND;
+    if (status == EFI_NOT_FOUND)
+        return true;
+    firmware_ascii(name, sizeof(name), path);
+    if (status != EFI_SUCCESS) {
+        fmt(error, error_bytes, "%s: cannot read it (%s)", name, firmware_status(status));
+        return false;
+    }
+    switch (file_text(raw, bytes, text, sizeof(text))) {
+    case TEXT_EMPTY:
+        return true;
+    case TEXT_WORDS:
+        sources = "waymark.cfg";
+        return options_parse(options, text, strlen(text), error, error_bytes);
+    case TEXT_TOO_LONG:
+        fmt(error, error_bytes, "%s: longer than %d bytes", name, TEXT_BYTES);
+        return false;
+    case TEXT_BINARY:
+        break;
+    }
+    fmt(error, error_bytes, "%s: not a text file", name);
+    return false;
+}
+
+static bool read_file(struct options *options, char *error, size_t error_bytes)
+{
+    static CHAR16 beside[PATH_UNITS];
+    bool found = false;
+
+    if (!volume_open())
+        return true;
+    if (volume_image_folder(beside, PATH_UNITS)) {
+        size_t end = 0;
+
+        while (beside[end] != 0)
+            end++;
+        firmware_wide(beside + end, PATH_UNITS - end, "\\waymark.cfg");
+        if (!parse_file(options, beside, &found, error, error_bytes))
+            return false;
+    }
+    if (found)
+        return true;
+    return parse_file(options, u"\\EFI\\BOOT\\waymark.cfg", &found, error, error_bytes);
+}
+
+/* The UEFI shell hands the words over one by one, with the program's name as word 0. */
+static enum text_kind shell_words(char *text, size_t bytes, bool *from_shell)
+{
+    EFI_SHELL_PARAMETERS_PROTOCOL *shell =
+        firmware_protocol(firmware_image, (EFI_GUID)EFI_SHELL_PARAMETERS_PROTOCOL_GUID);
+    size_t end = 0;
+
+    *from_shell = shell != NULL;
+    text[0] = 0;
+    if (shell == NULL)
+        return TEXT_EMPTY;
+    for (UINTN i = 1; i < shell->Argc; i++) {
+        size_t units = 0;
+
+        while (shell->Argv[i][units] != 0)
+            units++;
+        if (end + units + 2 > bytes)
+            return TEXT_TOO_LONG;
+        if (load_options_text(shell->Argv[i], units * 2, text + end, bytes - end - 1) ==
+            TEXT_BINARY)
+            return TEXT_BINARY;
+        end += units;
+        text[end++] = ' ';
+        text[end] = 0;
+    }
+    return end == 0 ? TEXT_EMPTY : TEXT_WORDS;
+}
+
+static bool read_load_options(struct options *options, char *error, size_t error_bytes)
+{
+    static char text[TEXT_BYTES + 1];
+    char file_name[80];
+    const char *words = text;
+    bool from_shell;
+    enum text_kind kind = shell_words(text, sizeof(text), &from_shell);
+
+    if (!from_shell && firmware_loaded != NULL) {
+        kind = load_options_text(firmware_loaded->LoadOptions, firmware_loaded->LoadOptionsSize,
+                                 text, sizeof(text));
+        volume_image_name(file_name, sizeof(file_name));
+        if (kind == TEXT_WORDS)
+            words = skip_program_name(text, file_name);
+    }
+    if (kind == TEXT_TOO_LONG) {
+        fmt(error, error_bytes, "load options: longer than %d characters", TEXT_BYTES);
+        return false;
+    }
+    /* Binary data is how boot entries mark themselves; it says nothing to us. */
+    if (kind != TEXT_WORDS)
+        return true;
+    if (strcmp(sources, "none") == 0)
+        sources = "load options";
+    else
+        sources = "waymark.cfg, load options";
+    return options_parse(options, words, strlen(words), error, error_bytes);
+}
+
+bool config_read(struct options *options, char *error, size_t error_bytes)
+{
+    options_default(options);
+    return read_file(options, error, error_bytes) &&
+           read_load_options(options, error, error_bytes);
+}

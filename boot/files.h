@@ -1,0 +1,26 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * Results on the boot volume: waymark/NNNN-SIGNATURE/ with report.json, report.tap, log.txt
+ * and machine.json. All of it in firmware mode.
+ */
+#ifndef BOOT_FILES_H
+#define BOOT_FILES_H
+
+#include <stdbool.h>
+
+/*
+ * Makes the folder and the four files, and says in one line where they are or why there are
+ * none; a run without them goes on. NNNN is one more than the highest number there.
+ */
+void files_open(const char *signature);
+
+/* Brings the files up to date and onto the medium. A failure is said once and ends it. */
+void files_flush(void);
+
+/*
+ * Writes the rest, reads everything back and compares. NULL when all bytes are there (or there
+ * are no files), else one line naming the file and the difference. The files are closed.
+ */
+const char *files_close(void);
+
+#endif

@@ -1,0 +1,160 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* The firmware's tables, and small services over them. */
+#include "boot/firmware.h"
+
+#include "harness/format.h"
+#include "hw/string.h"
+
+EFI_HANDLE firmware_image;
+EFI_SYSTEM_TABLE *firmware_table;
+EFI_BOOT_SERVICES *firmware_boot;
+EFI_LOADED_IMAGE *firmware_loaded;
+
+void firmware_init(EFI_HANDLE image, EFI_SYSTEM_TABLE *table)
+{
+    firmware_image = image;
+    firmware_table = table;
+    firmware_boot = table->BootServices;
+    firmware_boot->SetWatchdogTimer(0, 0, 0, NULL);
+    firmware_loaded = firmware_protocol(image, (EFI_GUID)EFI_LOADED_IMAGE_PROTOCOL_GUID);
+}
+
+void *firmware_protocol(EFI_HANDLE handle, EFI_GUID guid)
+{
+    void *interface = NULL;
+
+    if (handle == NULL ||
+        firmware_boot->HandleProtocol(handle, &guid, &interface) != EFI_SUCCESS)
+        return NULL;
+    return interface;
+}
+
+size_t firmware_handles(EFI_GUID guid, EFI_HANDLE *handles, size_t max)
+{
+    UINTN found = 0;
+    EFI_HANDLE *all = NULL;
+
+    if (firmware_boot->LocateHandleBuffer(ByProtocol, &guid, NULL, &found, &all) != EFI_SUCCESS)
+        return 0;
+    if (found > max)
+        found = max;
+    memcpy(handles, all, found * sizeof(*handles));
+    firmware_boot->FreePool(all);
+    return found;
+}
+
+void firmware_ascii(char *to, size_t bytes, const CHAR16 *from)
+{
+    size_t i = 0;
+
+    for (; from != NULL && from[i] != 0 && i + 1 < bytes; i++)
+        to[i] = from[i] >= 0x20 && from[i] < 0x7F ? (char)from[i] : '?';
+    to[i] = 0;
+}
+
+void firmware_wide(CHAR16 *to, size_t units, const char *from)
+{
+    size_t i = 0;
+
+    for (; from[i] != 0 && i + 1 < units; i++)
+        to[i] = (unsigned char)from[i];
+    to[i] = 0;
+}
+
+const char *firmware_status(EFI_STATUS status)
+{
+    static char text[24];
+
+    switch (status) {
+    case EFI_SUCCESS:
+        return "success";
+    case EFI_UNSUPPORTED:
+        return "unsupported";
+    case EFI_BAD_BUFFER_SIZE:
+    case EFI_BUFFER_TOO_SMALL:
+        return "wrong buffer size";
+    case EFI_NOT_READY:
+        return "not ready";
+    case EFI_DEVICE_ERROR:
+        return "device error";
+    case EFI_WRITE_PROTECTED:
+        return "write protected";
+    case EFI_OUT_OF_RESOURCES:
+        return "out of resources";
+    case EFI_VOLUME_CORRUPTED:
+        return "volume corrupted";
+    case EFI_VOLUME_FULL:
+        return "volume full";
+    case EFI_NO_MEDIA:
+    case EFI_MEDIA_CHANGED:
+        return "medium gone";
+    case EFI_NOT_FOUND:
+        return "not found";
+    case EFI_ACCESS_DENIED:
+        return "access denied";
+    }
+    fmt(text, sizeof(text), "status %x", (unsigned)status);
+    return text;
+}
+
+const char *firmware_name(void)
+{
+    static char name[80];
+    char vendor[60];
+
+    firmware_ascii(vendor, sizeof(vendor), firmware_table->FirmwareVendor);
+    fmt(name, sizeof(name), "%s %x", vendor, (unsigned)firmware_table->FirmwareRevision);
+    return name;
+}
+
+/*
+ * GNU-EFI has no header for the multi-processor services.
+ * Source: Platform Initialization Specification, "EFI_MP_SERVICES_PROTOCOL".
+ */
+#define MP_SERVICES_GUID                                                                       \
+    {                                                                                          \
+        0x3fdda605, 0xa76e, 0x4f46,                                                            \
+        {                                                                                      \
+            0xad, 0x29, 0x12, 0xf4, 0x53, 0x1b, 0x3d, 0x08                                     \
+        }                                                                                      \
+    }
+struct mp_services {
+    EFI_STATUS(EFIAPI *get_number_of_processors)
+    (struct mp_services *self, UINTN *all, UINTN *enabled);
+};
+
+unsigned firmware_processors(void)
+{
+    struct mp_services *mp = NULL;
+    EFI_GUID guid = MP_SERVICES_GUID;
+    UINTN all = 0, enabled = 0;
+
+    if (firmware_boot->LocateProtocol(&guid, NULL, (void **)&mp) != EFI_SUCCESS)
+        return 1;
+    if (mp->get_number_of_processors(mp, &all, &enabled) != EFI_SUCCESS || enabled == 0)
+        return 1;
+    return (unsigned)enabled;
+}
+
+bool firmware_timer_works(unsigned ms)
+{
+    EFI_EVENT event;
+    bool fired = false;
+
+    if (firmware_boot->CreateEvent(EVT_TIMER, 0, NULL, NULL, &event) != EFI_SUCCESS)
+        return false;
+    /* In units of 100 ns. Stall does not depend on the timer interrupt, so it can judge. */
+    if (firmware_boot->SetTimer(event, TimerRelative, (UINT64)ms * 10000) == EFI_SUCCESS) {
+        for (unsigned waited = 0; !fired && waited <= 4 * ms + 100; waited++) {
+            firmware_boot->Stall(1000);
+            fired = firmware_boot->CheckEvent(event) == EFI_SUCCESS;
+        }
+    }
+    firmware_boot->CloseEvent(event);
+    return fired;
+}
+
+void firmware_power_off(void)
+{
+    firmware_table->RuntimeServices->ResetSystem(EfiResetShutdown, EFI_SUCCESS, 0, NULL);
+}

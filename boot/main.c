@@ -1,0 +1,107 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* The life of a run, from the firmware's call to the way out. */
+#include "boot/config.h"
+#include "boot/console.h"
+#include "boot/files.h"
+#include "boot/firmware.h"
+#include "boot/memory.h"
+#include "boot/platform.h"
+#include "boot/provider.h"
+#include "boot/screen.h"
+#include "boot/serial.h"
+
+#include "harness/harness.h"
+#include "harness/out.h"
+
+#define LOG_BYTES       (4ull << 20)
+#define LOG_BYTES_SMALL (64ull << 10)
+
+static struct options options;
+
+/* Output first: whatever goes wrong later must be seen. */
+static bool start_output(void)
+{
+    size_t bytes = LOG_BYTES;
+    char *log;
+
+    serial_init(options.serial_port, options.baud);
+    screen_init(serial_present());
+    log = memory_pages(bytes, 4096);
+    if (log == NULL) {
+        bytes = LOG_BYTES_SMALL;
+        log = memory_pages(bytes, 4096);
+    }
+    if (log != NULL)
+        console_init(log, bytes);
+    return log != NULL;
+}
+
+static void run_groups(void)
+{
+    files_open(harness_machine_signature());
+    files_flush();
+    if (options.bench) {
+        harness_bench();
+        return;
+    }
+    while (harness_next_group())
+        files_flush();
+}
+
+/*
+ * The end line must be the last on the wire and must stand in the files too. So it is held
+ * back until the files have been read back, and what is wrong with them is said first.
+ */
+static void end_run(void)
+{
+    const char *wrong;
+
+    console_hold();
+    harness_end();
+    wrong = files_close();
+    if (wrong != NULL)
+        console_ahead(wrong);
+    console_release();
+}
+
+static void run(bool options_good, const char *usage)
+{
+    static char error[OUT_LINE_BYTES];
+    const struct platform *platform = platform_init(&options);
+    const char *why;
+
+    if (!options_good) {
+        harness_usage(platform, usage);
+        return;
+    }
+    if (!platform_memory(&why)) {
+        console_print("waymark: %s", why);
+        return;
+    }
+    harness_init(platform, &options);
+    if (!provider_choose(&options, platform_top_of_ram(), error, sizeof(error))) {
+        harness_usage(platform, error);
+        return;
+    }
+    platform_provider();
+    if (!harness_begin())
+        return;
+    run_groups();
+    end_run();
+}
+
+EFI_STATUS EFIAPI efi_main(EFI_HANDLE image, EFI_SYSTEM_TABLE *table);
+EFI_STATUS EFIAPI efi_main(EFI_HANDLE image, EFI_SYSTEM_TABLE *table)
+{
+    static char usage[OUT_LINE_BYTES];
+    bool good;
+
+    firmware_init(image, table);
+    /* Before the first output, which they direct. */
+    good = config_read(&options, usage, sizeof(usage));
+    if (!start_output())
+        return EFI_OUT_OF_RESOURCES;
+    run(good, usage);
+    platform_exit();
+    return EFI_SUCCESS;
+}

@@ -1,0 +1,92 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* Allocation through the firmware, and where RAM ends. */
+#include "boot/memory.h"
+
+#include "boot/firmware.h"
+
+#include "hw/paging.h"
+#include "hw/string.h"
+
+#define BLOCKS_MAX 16
+#define FOUR_GIB   (1ull << 32)
+#define TWO_MIB    (2ull << 20)
+
+static struct {
+    EFI_PHYSICAL_ADDRESS address;
+    UINTN pages;
+} blocks[BLOCKS_MAX];
+static unsigned block_count;
+
+void *memory_pages_kept(size_t bytes, size_t alignment)
+{
+    UINTN pages = (bytes + PAGE_BYTES - 1) / PAGE_BYTES;
+    UINTN slack = alignment / PAGE_BYTES - 1;
+    EFI_PHYSICAL_ADDRESS found = FOUR_GIB - 1, start;
+
+    /* Firmware aligns to a page only: ask for more and give the ends back. */
+    if (firmware_boot->AllocatePages(AllocateMaxAddress, EfiLoaderData, pages + slack,
+                                     &found) != EFI_SUCCESS &&
+        firmware_boot->AllocatePages(AllocateAnyPages, EfiLoaderData, pages + slack, &found) !=
+            EFI_SUCCESS)
+        return NULL;
+    start = (found + alignment - 1) & ~(EFI_PHYSICAL_ADDRESS)(alignment - 1);
+    if (start > found)
+        firmware_boot->FreePages(found, (start - found) / PAGE_BYTES);
+    slack -= (start - found) / PAGE_BYTES;
+    if (slack > 0)
+        firmware_boot->FreePages(start + pages * PAGE_BYTES, slack);
+    memset((void *)start, 0, pages * PAGE_BYTES);
+    return (void *)start;
+}
+
+void *memory_pages(size_t bytes, size_t alignment)
+{
+    void *block = block_count < BLOCKS_MAX ? memory_pages_kept(bytes, alignment) : NULL;
+
+    if (block != NULL) {
+        blocks[block_count].address = (EFI_PHYSICAL_ADDRESS)(uintptr_t)block;
+        blocks[block_count++].pages = (bytes + PAGE_BYTES - 1) / PAGE_BYTES;
+    }
+    return block;
+}
+
+void memory_release(void)
+{
+    while (block_count > 0) {
+        block_count--;
+        firmware_boot->FreePages(blocks[block_count].address, blocks[block_count].pages);
+    }
+}
+
+/* Device memory and reserved ranges may lie at the top of the physical address space. */
+static bool is_ram(UINT32 type)
+{
+    return type != EfiReservedMemoryType && type != EfiMemoryMappedIO &&
+           type != EfiMemoryMappedIOPortSpace && type != EfiUnusableMemory;
+}
+
+uint64_t memory_top(void)
+{
+    UINTN bytes = 0, key, stride = 0;
+    UINT32 version;
+    EFI_MEMORY_DESCRIPTOR *map = NULL;
+    uint64_t top = 0;
+
+    firmware_boot->GetMemoryMap(&bytes, map, &key, &stride, &version);
+    /* Allocating the buffer splits entries. */
+    bytes += 16 * (stride + sizeof(*map));
+    if (firmware_boot->AllocatePool(EfiLoaderData, bytes, (void **)&map) != EFI_SUCCESS)
+        return 0;
+    if (firmware_boot->GetMemoryMap(&bytes, map, &key, &stride, &version) == EFI_SUCCESS) {
+        top = FOUR_GIB;
+        for (UINTN offset = 0; offset + stride <= bytes; offset += stride) {
+            const EFI_MEMORY_DESCRIPTOR *d = (const void *)((const uint8_t *)map + offset);
+            uint64_t end = d->PhysicalStart + d->NumberOfPages * PAGE_BYTES;
+
+            if (is_ram(d->Type) && end > top)
+                top = end;
+        }
+    }
+    firmware_boot->FreePool(map);
+    return (top + TWO_MIB - 1) & ~(TWO_MIB - 1);
+}

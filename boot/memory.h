@@ -1,0 +1,27 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* Memory from the firmware, allocated once and before the first take-over. */
+#ifndef BOOT_MEMORY_H
+#define BOOT_MEMORY_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+/*
+ * Zeroed pages below 4 GiB where possible, aligned to a power of two of at least 4096. NULL
+ * when there is no room. They stay allocated until firmware ends boot services or the image
+ * returns through memory_release.
+ */
+void *memory_pages(size_t bytes, size_t alignment);
+
+/* The same, but kept for ever: for what the processor may still refer to after the hand-back.
+ */
+void *memory_pages_kept(size_t bytes, size_t alignment);
+
+/* First byte behind the highest RAM of the memory map, at least 4 GiB, 2 MiB-aligned; 0 when
+ * the map cannot be read. */
+uint64_t memory_top(void);
+
+/* Gives back what memory_pages allocated. */
+void memory_release(void);
+
+#endif

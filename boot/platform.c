@@ -1,0 +1,211 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* What the suite gets from boot/: lines, take-overs, firmware services and the way out. */
+#include "boot/platform.h"
+
+#include "boot/console.h"
+#include "boot/files.h"
+#include "boot/firmware.h"
+#include "boot/memory.h"
+#include "boot/provider.h"
+#include "boot/serial.h"
+#include "boot/takeover.h"
+
+#include "ds/broker.h"
+#include "harness/suite.h"
+#include "hw/paging.h"
+#include "hw/regs.h"
+#include "hw/trap.h"
+#include "hw/user.h"
+
+#define POOL_BYTES       (16ull << 20)
+#define ARENA_BYTES      (24ull << 20)
+#define ARENA_SMALL      (8ull << 20) /* enough for a run without long evidence */
+#define EXIT_DEVICE_PORT 0xF4
+#define TSC_SAMPLE_MS    4
+
+/* Codes of hw_unwind that end a take-over from underneath. */
+enum { UNWOUND_STOP = 0x100 };
+
+static struct platform platform;
+static enum option_exit way_out;
+static struct cpu *boot_cpu;
+static uint64_t top_of_ram;
+
+/* --- the way out */
+
+void platform_exit(void)
+{
+    serial_drain();
+    if (way_out == EXIT_DEBUG)
+        io_out8(EXIT_DEVICE_PORT, 0);
+    /* Still here: there is no such device, so the next best way to be off. */
+    if (way_out != EXIT_RETURN)
+        firmware_power_off();
+    memory_release();
+}
+
+static _Noreturn void halt(void)
+{
+    serial_drain();
+    if (way_out == EXIT_DEBUG)
+        io_out8(EXIT_DEVICE_PORT, 0);
+    for (;;)
+        __asm__ volatile("cli\n\thlt");
+}
+
+/* The lines are out; what remains is to save them and to leave the machine in good hands. */
+static _Noreturn void stop(void)
+{
+    static bool stopping;
+
+    if (takeover_active()) {
+        /* A fault on the way back to the firmware: nothing can be trusted any more. */
+        if (stopping)
+            halt();
+        stopping = true;
+        hw_unwind(UNWOUND_STOP);
+    }
+    files_close();
+    platform_exit();
+    firmware_boot->Exit(firmware_image, EFI_ABORTED, 0, NULL);
+    halt();
+}
+
+static void unexpected(struct trap_frame *f)
+{
+    console_print("# vector=%llu error=%llx rip=%llx cs=%llx rflags=%llx rsp=%llx cr2=%llx",
+                  (unsigned long long)f->vector, (unsigned long long)f->error,
+                  (unsigned long long)f->rip, (unsigned long long)f->cs,
+                  (unsigned long long)f->rflags, (unsigned long long)f->rsp,
+                  (unsigned long long)cr2_read());
+    console_print("# rax=%llx rbx=%llx rcx=%llx rdx=%llx rsi=%llx rdi=%llx rbp=%llx",
+                  (unsigned long long)f->rax, (unsigned long long)f->rbx,
+                  (unsigned long long)f->rcx, (unsigned long long)f->rdx,
+                  (unsigned long long)f->rsi, (unsigned long long)f->rdi,
+                  (unsigned long long)f->rbp);
+    suite_abort("none", (unsigned)f->vector, f->rip);
+}
+
+/* --- taking over */
+
+struct call {
+    uint64_t (*fn)(void *);
+    void *arg;
+    bool with_provider;
+    uint64_t value;
+    uint64_t unwound; /* 0: fn returned */
+    bool entered;
+};
+
+static uint64_t inside(void *argument)
+{
+    struct call *call = argument;
+
+    trap_unexpected = unexpected;
+    call->entered = !call->with_provider || provider_enter();
+    if (!call->entered)
+        return 0;
+    /* Firmware may be tracing too: both registers are remembered here and put back. */
+    broker_init();
+    call->unwound = hw_try(call->fn, call->arg, &call->value);
+    broker_hand_back();
+    if (call->with_provider)
+        provider_leave();
+    return 0;
+}
+
+static uint64_t run_taken_over(struct call *call)
+{
+    console_firmware_mode(false);
+    takeover_run(boot_cpu, paging_kernel_space()->cr3, inside, call);
+    console_firmware_mode(true);
+    if (!call->entered) {
+        console_print("# the model could be entered before and cannot now");
+        suite_abort("none", 0, 0);
+    }
+    if (call->unwound != 0)
+        stop();
+    return call->value;
+}
+
+static uint64_t take_over(uint64_t (*fn)(void *), void *arg)
+{
+    return run_taken_over(&(struct call){.fn = fn, .arg = arg, .with_provider = true});
+}
+
+uint64_t platform_take_over_bare(uint64_t (*fn)(void *), void *arg)
+{
+    return run_taken_over(&(struct call){.fn = fn, .arg = arg});
+}
+
+/* --- setting up */
+
+static uint64_t measure_tsc_khz(void)
+{
+    uint64_t start = tsc_read();
+
+    firmware_boot->Stall(TSC_SAMPLE_MS * 1000);
+    return (tsc_read() - start) / TSC_SAMPLE_MS;
+}
+
+const struct platform *platform_init(const struct options *options)
+{
+    way_out = options->exit;
+    platform = (struct platform){
+        .line = console_line,
+        .take_over = take_over,
+        .take_over_bare = platform_take_over_bare,
+        .firmware_timer_works = firmware_timer_works,
+        .raw_serial = serial_write,
+        .triple_fault = takeover_triple_fault,
+        .stop = stop,
+        .tsc_khz = measure_tsc_khz(),
+        .processors = firmware_processors(),
+        .firmware = firmware_name(),
+        .provider = provider_name(),
+        .provider_reason = provider_reason(),
+    };
+    if (options->cpus != 0 && options->cpus < platform.processors)
+        platform.processors = options->cpus;
+    if (firmware_loaded != NULL) {
+        platform.image_base = (uint64_t)(uintptr_t)firmware_loaded->ImageBase;
+        platform.image_bytes = firmware_loaded->ImageSize;
+    }
+    return &platform;
+}
+
+bool platform_memory(const char **why)
+{
+    void *pool, *cpu_memory;
+
+    *why = "firmware runs with 5-level paging, which cannot be taken over";
+    if ((cr4_read() & CR4_LA57) != 0)
+        return false;
+    *why = "firmware has too little free memory";
+    top_of_ram = memory_top();
+    pool = memory_pages(POOL_BYTES, PAGE_BYTES);
+    /* TR keeps pointing at the TSS in there, also when the image has returned. */
+    cpu_memory = memory_pages_kept(cpu_memory_bytes(), KERNEL_STACK_BYTES);
+    platform.arena_bytes = ARENA_BYTES;
+    platform.arena = memory_pages(ARENA_BYTES, PAGE_BYTES);
+    if (platform.arena == NULL) {
+        platform.arena_bytes = ARENA_SMALL;
+        platform.arena = memory_pages(ARENA_SMALL, PAGE_BYTES);
+    }
+    if (top_of_ram == 0 || pool == NULL || cpu_memory == NULL || platform.arena == NULL)
+        return false;
+    paging_init(pool, POOL_BYTES, top_of_ram);
+    boot_cpu = cpu_init(cpu_memory, 0);
+    return true;
+}
+
+uint64_t platform_top_of_ram(void)
+{
+    return top_of_ram;
+}
+
+void platform_provider(void)
+{
+    platform.provider = provider_name();
+    platform.provider_reason = provider_reason();
+}

@@ -1,0 +1,109 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* Choosing the provider and entering it. */
+#include "boot/provider.h"
+
+#include "boot/memory.h"
+#include "boot/platform.h"
+
+#include "ds/probe.h"
+#include "harness/format.h"
+#include "hw/cpu.h"
+#include "hw/model/model.h"
+#include "hw/string.h"
+
+static enum provider chosen = RECORDS_NOBODY;
+static char reason[160];
+static void *model_memory;
+static size_t model_bytes;
+static uint64_t model_top;
+
+/* "policy=wrap:after" and the like: the model knows its own names. */
+static bool configure(const struct options *options, char *error, uint64_t error_bytes)
+{
+    model_reset_config();
+    for (unsigned i = 0; i < options->model_words; i++) {
+        char key[64];
+        const char *word = options->model_word[i], *value = strchr(word, '=');
+        enum model_status status;
+
+        fmt(key, sizeof(key), "%.*s", (int)(value - word), word);
+        status = model_set(key, value + 1);
+        if (status != MODEL_OK) {
+            fmt(error, error_bytes, "option '%s': the model has no such %s", word,
+                status == MODEL_BAD_VALUE ? "value" : "name");
+            return false;
+        }
+    }
+    return true;
+}
+
+static uint64_t probe(void *report)
+{
+    return ds_probe(report);
+}
+
+static const char *try_model(uint64_t top_of_ram)
+{
+    switch (model_supported()) {
+    case MODEL_OK:
+        break;
+    case MODEL_SVM_LOCKED:
+        return "model: firmware has disabled SVM";
+    default:
+        return "model: CPUID does not enumerate SVM";
+    }
+    model_bytes = model_memory_bytes(top_of_ram);
+    model_memory = memory_pages(model_bytes, 4096);
+    model_top = top_of_ram;
+    return model_memory == NULL ? "model: not enough memory" : NULL;
+}
+
+bool provider_choose(const struct options *options, uint64_t top_of_ram, char *error,
+                     uint64_t error_bytes)
+{
+    struct ds_probe_report report = {0};
+    const char *no_native = "provider=model", *no_model = "provider=native";
+
+    if (!configure(options, error, error_bytes))
+        return false;
+    if (options->provider != PROVIDER_MODEL) {
+        if (platform_take_over_bare(probe, &report) == DS_PROBE_PRESENT) {
+            chosen = RECORDS_NATIVE;
+            return true;
+        }
+        no_native = report.reason;
+    }
+    if (options->provider != PROVIDER_NATIVE)
+        no_model = try_model(top_of_ram);
+    if (no_model == NULL) {
+        chosen = RECORDS_MODEL;
+        fmt(reason, sizeof(reason), "%s", no_native);
+    } else {
+        fmt(reason, sizeof(reason), "%s; %s", no_native, no_model);
+    }
+    return true;
+}
+
+const char *provider_name(void)
+{
+    static const char *const names[] = {"none", "native", "model"};
+
+    return names[chosen];
+}
+
+const char *provider_reason(void)
+{
+    return reason;
+}
+
+bool provider_enter(void)
+{
+    return chosen != RECORDS_MODEL ||
+           model_enter(model_memory, model_bytes, model_top) == MODEL_OK;
+}
+
+void provider_leave(void)
+{
+    if (chosen == RECORDS_MODEL)
+        model_leave();
+}

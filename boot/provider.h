@@ -1,0 +1,30 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* Who records: the processor itself, the model, or nobody. */
+#ifndef BOOT_PROVIDER_H
+#define BOOT_PROVIDER_H
+
+#include "harness/options.h"
+
+#include <stdbool.h>
+#include <stdint.h>
+
+enum provider { RECORDS_NOBODY, RECORDS_NATIVE, RECORDS_MODEL };
+
+/*
+ * Tries the processor, then the model, as far as the option allows; allocates what the model
+ * needs. Takes the machine over once. False with one line in error when an option names
+ * something that the model does not know.
+ */
+bool provider_choose(const struct options *options, uint64_t top_of_ram, char *error,
+                     uint64_t error_bytes);
+
+/* The names that reports use: "native", "model", "none". */
+const char *provider_name(void);
+/* Why not native; "" when it is. */
+const char *provider_reason(void);
+
+/* Around whatever runs taken over. Both do nothing unless the model records. */
+bool provider_enter(void);
+void provider_leave(void);
+
+#endif

@@ -1,0 +1,90 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * The firmware's text output, sent to each screen by itself.
+ *
+ * The console of the system table is a splitter that feeds screens and serial terminals alike.
+ * Writing to it would put a second copy of everything on the serial port that boot/serial.c
+ * drives, so it is used only where that port is absent, or where no screen is found.
+ */
+#include "boot/screen.h"
+
+#include "boot/firmware.h"
+
+#define SCREENS_MAX 8
+#define CHUNK_UNITS 256
+
+typedef SIMPLE_TEXT_OUTPUT_INTERFACE text_output;
+
+static text_output *screens[SCREENS_MAX];
+static size_t screen_count;
+
+/* UEFI Specification, "Device Path Protocol": a serial terminal has a UART node in its path. */
+static bool has_uart_node(const EFI_DEVICE_PATH *node)
+{
+    /* A path is a handful of nodes; a broken one must not be followed for ever. */
+    for (unsigned depth = 0; node != NULL && depth < 32; depth++) {
+        size_t bytes = (size_t)node->Length[0] | (size_t)node->Length[1] << 8;
+
+        if ((node->Type & 0x7F) == END_DEVICE_PATH_TYPE || bytes < sizeof(*node))
+            return false;
+        if (node->Type == MESSAGING_DEVICE_PATH && node->SubType == MSG_UART_DP)
+            return true;
+        node = (const EFI_DEVICE_PATH *)((const uint8_t *)node + bytes);
+    }
+    return false;
+}
+
+void screen_init(bool serial_in_use)
+{
+    EFI_HANDLE handles[SCREENS_MAX];
+    size_t found;
+    bool uart_seen = false;
+
+    screen_count = 0;
+    if (serial_in_use) {
+        found = firmware_handles((EFI_GUID)EFI_SIMPLE_TEXT_OUTPUT_PROTOCOL_GUID, handles,
+                                 SCREENS_MAX);
+        for (size_t i = 0; i < found; i++) {
+            EFI_DEVICE_PATH *path =
+                firmware_protocol(handles[i], (EFI_GUID)EFI_DEVICE_PATH_PROTOCOL_GUID);
+
+            /* The splitter itself has no path. */
+            if (path == NULL)
+                continue;
+            if (has_uart_node(path))
+                uart_seen = true;
+            else
+                screens[screen_count++] = firmware_protocol(
+                    handles[i], (EFI_GUID)EFI_SIMPLE_TEXT_OUTPUT_PROTOCOL_GUID);
+        }
+    }
+    if (screen_count == 0 && !(serial_in_use && uart_seen) && firmware_table->ConOut != NULL)
+        screens[screen_count++] = firmware_table->ConOut;
+    for (size_t i = 0; i < screen_count; i++) {
+        screens[i]->ClearScreen(screens[i]);
+        screens[i]->EnableCursor(screens[i], FALSE);
+    }
+}
+
+static void show(CHAR16 *text)
+{
+    for (size_t i = 0; i < screen_count; i++)
+        screens[i]->OutputString(screens[i], text);
+}
+
+void screen_write(const char *text, size_t bytes)
+{
+    CHAR16 chunk[CHUNK_UNITS + 1];
+    size_t used = 0;
+
+    for (size_t i = 0; screen_count > 0 && i < bytes; i++) {
+        if (text[i] == '\n')
+            chunk[used++] = '\r';
+        chunk[used++] = (unsigned char)text[i];
+        if (used >= CHUNK_UNITS - 1 || i + 1 == bytes) {
+            chunk[used] = 0;
+            show(chunk);
+            used = 0;
+        }
+    }
+}

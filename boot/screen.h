@@ -1,0 +1,18 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* Text on the firmware's screens. Firmware mode only. */
+#ifndef BOOT_SCREEN_H
+#define BOOT_SCREEN_H
+
+#include <stdbool.h>
+#include <stddef.h>
+
+/*
+ * Chooses the text outputs. Those that are a serial line are left out when serial_in_use: the
+ * firmware would send each line a second time, with terminal codes, over the same wire.
+ */
+void screen_init(bool serial_in_use);
+
+/* Lines ended by LF. */
+void screen_write(const char *text, size_t bytes);
+
+#endif

@@ -1,0 +1,122 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* The boot volume: where the image lies on it, reading a file, room for results. */
+#include "boot/volume.h"
+
+#include "hw/string.h"
+
+#define ROOM_BYTES (1024 * 1024)
+#define PATH_UNITS 260
+
+static EFI_FILE_HANDLE root;
+
+bool volume_open(void)
+{
+    EFI_FILE_IO_INTERFACE *volume;
+
+    if (root != NULL)
+        return true;
+    if (firmware_loaded == NULL)
+        return false;
+    volume = firmware_protocol(firmware_loaded->DeviceHandle,
+                               (EFI_GUID)EFI_SIMPLE_FILE_SYSTEM_PROTOCOL_GUID);
+    if (volume == NULL || volume->OpenVolume(volume, &root) != EFI_SUCCESS)
+        root = NULL;
+    return root != NULL;
+}
+
+EFI_FILE_HANDLE volume_root(void)
+{
+    return root;
+}
+
+/* The path of the image, which firmware gives as a chain of nodes with a piece of text each. */
+static size_t image_path(CHAR16 *path, size_t units)
+{
+    const EFI_DEVICE_PATH *node = firmware_loaded == NULL ? NULL : firmware_loaded->FilePath;
+    size_t used = 0;
+
+    for (unsigned depth = 0; node != NULL && depth < 32; depth++) {
+        size_t bytes = (size_t)node->Length[0] | (size_t)node->Length[1] << 8;
+        const CHAR16 *text = (const CHAR16 *)(node + 1);
+        size_t room = bytes < sizeof(*node) ? 0 : (bytes - sizeof(*node)) / 2;
+
+        if (node->Type != MEDIA_DEVICE_PATH || node->SubType != MEDIA_FILEPATH_DP || room == 0)
+            break;
+        /* A separator may stand at the end of one piece, the start of the next, or nowhere. */
+        if (used > 0 && path[used - 1] == '\\')
+            used--;
+        if (used + 1 < units && text[0] != '\\')
+            path[used++] = '\\';
+        for (size_t i = 0; i < room && text[i] != 0 && used + 1 < units; i++)
+            path[used++] = text[i];
+        node = (const EFI_DEVICE_PATH *)((const uint8_t *)node + bytes);
+    }
+    path[used] = 0;
+    return used;
+}
+
+bool volume_image_folder(CHAR16 *folder, size_t units)
+{
+    size_t used = image_path(folder, units);
+
+    if (used == 0 || used + 1 >= units)
+        return false;
+    while (used > 0 && folder[used] != '\\')
+        used--;
+    folder[used] = 0;
+    return true;
+}
+
+void volume_image_name(char *name, size_t bytes)
+{
+    CHAR16 path[PATH_UNITS];
+    size_t start = image_path(path, PATH_UNITS);
+
+    while (start > 0 && path[start - 1] != '\\')
+        start--;
+    firmware_ascii(name, bytes, path + start);
+}
+
+EFI_STATUS volume_read(const CHAR16 *path, void *to, size_t *bytes)
+{
+    static const EFI_GUID info_id = EFI_FILE_INFO_ID;
+    static uint64_t info_room[128];
+    EFI_FILE_INFO *info = (EFI_FILE_INFO *)info_room;
+    UINTN info_bytes = sizeof(info_room), read = *bytes;
+    EFI_FILE_HANDLE file;
+    EFI_STATUS status;
+
+    status = root->Open(root, &file, (CHAR16 *)path, EFI_FILE_MODE_READ, 0);
+    if (status != EFI_SUCCESS)
+        return status;
+    status = file->GetInfo(file, (EFI_GUID *)&info_id, &info_bytes, info);
+    if (status == EFI_SUCCESS && (info->Attribute & EFI_FILE_DIRECTORY) != 0)
+        status = EFI_ACCESS_DENIED;
+    if (status == EFI_SUCCESS && info->FileSize > *bytes)
+        status = EFI_BUFFER_TOO_SMALL;
+    if (status == EFI_SUCCESS)
+        status = file->Read(file, &read, to);
+    if (status == EFI_SUCCESS && read != info->FileSize)
+        status = EFI_DEVICE_ERROR;
+    *bytes = read;
+    file->Close(file);
+    return status;
+}
+
+const char *volume_unusable(void)
+{
+    static const EFI_GUID info_id = EFI_FILE_SYSTEM_INFO_ID;
+    static uint64_t info_room[128];
+    EFI_FILE_SYSTEM_INFO *info = (EFI_FILE_SYSTEM_INFO *)info_room;
+    UINTN bytes = sizeof(info_room);
+
+    if (!volume_open())
+        return "the image was not started from a volume with files";
+    if (root->GetInfo(root, (EFI_GUID *)&info_id, &bytes, info) != EFI_SUCCESS)
+        return NULL; /* not told: creating the files decides */
+    if (info->ReadOnly)
+        return "the boot volume is read-only";
+    if (info->FreeSpace < ROOM_BYTES)
+        return "less than 1 MiB is free on the boot volume";
+    return NULL;
+}
