@@ -7,6 +7,7 @@ strict-skip 77 when nothing passed.  The last line says `status: N reason`.
 
 import argparse
 import os
+import re
 import signal
 import sys
 import time
@@ -78,6 +79,7 @@ class Run:
         self.cpus = 1
         self.profile = args.profile
         self.whole = True
+        self.listing = False
         self.soak = False
         for word in args.options:
             self.option(word)
@@ -95,6 +97,7 @@ class Run:
             self.profile = self.profile or value
             return
         self.whole &= key not in ("run", "skip")
+        self.listing |= key in ("list", "bench") and value == "1"
         self.soak |= key == "soak" and value not in ("0", "off")
         if key == "cpus" and value.isdigit() and 1 <= int(value) <= 64:
             self.cpus = int(value)
@@ -201,6 +204,18 @@ def conclude(run, parser, ending, started):
     return judgement
 
 
+def listing(log, ending):
+    """list=1 and bench=1 print lines and judge nothing; good when they came to their end."""
+    if log.end and log.end.verdict == "usage":
+        return judge.USAGE, "; ".join(log.messages)
+    for line in log.comments:
+        print(re.sub("^(check|bench) ", "", line))
+    wrong = [fault.text for fault in log.faults if fault.kind != "plan"]
+    if wrong or ending.text or not log.end:
+        return judge.ERROR, ending.text or wrong[0]
+    return judge.PASS, "%d lines" % len(log.comments)
+
+
 def write(path, text):
     path.write_text(text, encoding="utf-8", newline="\n")
 
@@ -244,6 +259,8 @@ def main(words, env):
             parser, ending = run.boot(progress)
         finally:
             progress.clear()
+        if run.listing:
+            return listing(parser.log, ending)
         judgement = conclude(run, parser, ending, started)
         return judgement.status, judgement.reason
     except (Usage, expected.Unknown) as error:

@@ -19,7 +19,8 @@ sys.path[0] = str(Path(__file__).resolve().parent.parent.parent)
 from harness.tests import sample  # noqa: E402
 
 USAGE = [sample.lines()[0], "waymark: unknown option 'nonsense'",
-         "# waymark end run=%s planned=0 pass=0 fail=0 skip=0 error=0 verdict=usage" % sample.RUN]
+         "# waymark end run=%s planned=0 pass=0 fail=0 skip=0 error=0"
+         " verdict=usage" % sample.RUN]
 
 
 def say(data, piece=37):

@@ -1,0 +1,224 @@
+# SPDX-License-Identifier: BSD-2-Clause
+"""What `make check` runs: one row an entry, and the verifications that look at results.
+
+A row is a command with the status and the words it must give.  `@` in a command stands for
+the entry's own folder.  To add a row, append it to the list it belongs to.
+"""
+
+import json
+import re
+import shutil
+import subprocess
+import sys
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from harness import expected, schema, wire
+
+ROOT = Path(__file__).resolve().parent.parent
+IMAGE_LIMIT = 256 * 1024
+
+
+@dataclass
+class Entry:
+    """One row.  verify(folder, log) returns complaints; after names entries to wait for."""
+    name: str
+    command: list = field(default_factory=list)
+    status: int = 0
+    wants: list = field(default_factory=list)       # regular expressions
+    verify: object = None
+    after: list = field(default_factory=list)
+    env: dict = field(default_factory=dict)
+    seconds: int = 600
+    fresh: bool = True          # start with an empty folder
+
+
+def table(out):
+    """All entries for the build in out, cheap ones first."""
+    return (unit_entries(out) + style_entries(out) + suite_entries(out) +
+            selftest_entries(out) + usage_entries(out) + build_entries(out))
+
+
+def unit_entries(out):
+    """Unit tests: C under the sanitizers, Python; a folder without any is an error."""
+    rows = [Entry("host." + path.name.removeprefix("test_"), [path])
+            for path in sorted((out / "host").glob("test_*")) if not path.suffix]
+    rows += [Entry("python." + path.stem.removeprefix("test_"),
+                   [sys.executable, "-m", "unittest", "harness.tests." + path.stem])
+             for path in sorted(ROOT.glob("harness/tests/test_*.py"))]
+    rows.append(Entry("host.all-built", verify=lambda place, log: all_built(out)))
+    return rows
+
+
+def all_built(out):
+    """Every C unit test in the tree must have run above."""
+    sources = {path.stem for path in ROOT.glob("harness/tests/test_*.c")}
+    built = {path.name for path in (out / "host").glob("test_*")}
+    if not sources:
+        return ["there is no C unit test"]
+    listed = (ROOT / "harness/tests/tests.mk").read_text()
+    return ["%s is in no test of tests.mk" % name for name in sorted(sources)
+            if name not in built and name + ".c" not in listed]
+
+
+def style_entries(out):
+    """House rules, formatting, and the installer's own claim."""
+    return [
+        Entry("style", [sys.executable, "harness/style.py", "--out", out]),
+        Entry("format", ["sh", "-c", "git ls-files -z '*.c' '*.h' | xargs -0 "
+                         "clang-format --dry-run -Werror"]),
+        Entry("deps", ["harness/deps.sh"], wants=["^deps: nothing is missing$"]),
+    ]
+
+
+def runner(out, *words, options=()):
+    """The words of one run of the suite in QEMU."""
+    return [sys.executable, "harness/run.py", "--image", out / "BOOTX64.EFI", "--out", "@",
+            *words, "--", *options]
+
+
+def suite_entries(out):
+    """The whole suite: on the model, where there is no SVM, on other processors."""
+    rows = [
+        Entry("suite.model", runner(out, "--timeout", "900", options=["soak=1"]), seconds=1000,
+              verify=lambda place, log: whole_suite(place)),
+        Entry("suite.nosvm", runner(out, "--cpu", "Haswell", "--profile", "qemu-nosvm"),
+              verify=lambda place, log: results(place)),
+        Entry("suite.native", runner(out, "--profile", "qemu-nosvm",
+                                     options=["provider=native"]),
+              verify=lambda place, log: results(place)),
+    ]
+    rows += [Entry("suite.cpu." + cpu, runner(out, "--cpu", cpu + ",+svm"),
+                   verify=lambda place, log: results(place)) for cpu in ("EPYC", "max")]
+    rows += [
+        Entry("suite.cpus2", runner(out, options=["cpus=2"]),
+              verify=lambda place, log: results(place)),
+        Entry("suite.accel", runner(out, "--accel", "auto", options=["run=bts.enum.*"])),
+        Entry("suite.list", runner(out, options=["list=1"]), wants=[r"^bts\.\S+ clauses="]),
+        # The last real log, cut at every byte.
+        Entry("python.wire.real", [sys.executable, "-m", "unittest",
+                                   "harness.tests.test_wire.CutLog"], after=["suite.model"],
+              env={"WAYMARK_OUT": str(out / "check/suite.model")}),
+    ]
+    return rows
+
+
+def selftest_entries(out):
+    """The suite fails on purpose; the runner must say exactly how."""
+    cases = [("fail", 1, "checks failed"), ("error", 2, "selftest=error"),
+             ("hang", 2, r"hang in [a-z0-9._-]+: "), ("triple", 2, "reset or stopped in "),
+             ("leak", 2, "(?i)leak"), ("corrupt", 2, "broken line: ")]
+    return [Entry("selftest." + word,
+                  runner(out, "--check-timeout", "10", options=["selftest=" + word]),
+                  status=status, wants=["^status: %d .*" % status, want],
+                  verify=lambda place, log: valid_files(place))
+            for word, status, want in cases]
+
+
+def usage_entries(out):
+    """Wrong input: status 3, one clear line, nothing run."""
+    cases = [("option", "nonsense=1", "nonsense"), ("value", "cpus=many", "cpus"),
+             ("pattern", "run=no.such.check", "no.such.check"), ("bare", "soak", "soak"),
+             ("selftest", "selftest=explode", "selftest")]
+    rows = [Entry("usage." + name, runner(out, options=[option]), status=3,
+                  wants=["^status: 3 .*" + re.escape(word)], verify=nothing_ran)
+            for name, option, word in cases]
+    rows.append(Entry("usage.accel", runner(out, "--accel", "warp"), status=3,
+                      wants=["^status: 3 .*warp"]))
+    rows.append(Entry("usage.profile", runner(out, "--profile", "warp"), status=3,
+                      wants=["^status: 3 .*warp.*there are"]))
+    rows.append(Entry("usage.noqemu", runner(out), status=2, env={"QEMU": "/nowhere/qemu"},
+                      wants=["^status: 2 .*install the package qemu-system-x86"]))
+    rows.append(Entry("usage.noovmf", runner(out), status=2, env={"OVMF_CODE": "/nowhere/x"},
+                      wants=["^status: 2 .*install the package ovmf"]))
+    return rows
+
+
+def build_entries(out):
+    """The image itself."""
+    return [
+        Entry("image.size", verify=lambda place, log: image_size(out)),
+        Entry("image.reproducible", verify=reproducible),
+    ]
+
+
+def nothing_ran(place, log):
+    report = json.loads((place / "report.json").read_text())
+    return ["checks ran in spite of bad usage"] if report["checks"] else []
+
+
+def image_size(out):
+    size = (out / "BOOTX64.EFI").stat().st_size
+    return [] if size <= IMAGE_LIMIT else ["%d bytes, at most %d" % (size, IMAGE_LIMIT)]
+
+
+def reproducible(place, log):
+    """Two builds, in two source folders and two output folders, byte for byte the same."""
+    images = []
+    names = subprocess.run(["git", "ls-files", "-co", "--exclude-standard"], cwd=ROOT,
+                           capture_output=True, text=True, check=True).stdout.split("\n")
+    for number in (1, 2):
+        tree = place / ("tree%d" % number) / ("x" * 10 * number)
+        for name in filter(None, names):
+            if (ROOT / name).is_file():
+                (tree / name).parent.mkdir(parents=True, exist_ok=True)
+                shutil.copy2(ROOT / name, tree / name)
+        target = place / ("out%d" % number)
+        with open(log, "a", encoding="utf-8") as stream:
+            subprocess.run(["make", "-C", str(tree), "OUT=%s" % target, "VERSION=same",
+                            str(target / "BOOTX64.EFI")], stdout=stream,
+                           stderr=subprocess.STDOUT, check=False, timeout=300)
+        images.append((target / "BOOTX64.EFI").read_bytes())
+    return [] if images[0] == images[1] else ["the two images differ"]
+
+
+def valid_files(place):
+    """report.json against its schema, junit.xml against its XSD by another's tool."""
+    report = json.loads((place / "report.json").read_text())
+    complaints = schema.errors(report, schema.report_schema())
+    counts = report["counts"]
+    if counts["planned"] != sum(counts[word] for word in wire.VERDICTS):
+        complaints.append("the counts do not add up: %s" % counts)
+    done = subprocess.run(["xmllint", "--noout", "--schema", "harness/junit.xsd",
+                           str(place / "junit.xml")], cwd=ROOT, capture_output=True, text=True,
+                          check=False)
+    return complaints + (done.stderr.splitlines() if done.returncode else [])
+
+
+def results(place):
+    """A run that ended well: valid files, and the image's own account is whole."""
+    complaints = valid_files(place)
+    report = json.loads((place / "report.json").read_text())
+    if report["host"]["source"] != "image":
+        complaints.append("report.json had to be rebuilt from the serial log")
+    log = wire.parse((place / "serial.log").read_bytes())
+    complaints += [fault.text for fault in log.faults]
+    names = [check["name"] for check in report["checks"]]
+    if names != [result.name for result in log.results]:
+        complaints.append("report.json and serial log list different checks")
+    return complaints
+
+
+def declared():
+    """The names that the sources declare."""
+    names = []
+    for path in sorted(ROOT.glob("harness/checks/*.c")):
+        names += re.findall(r"""\.name\s*=\s*"([^"]+)\"""", path.read_text())
+    return names
+
+
+def whole_suite(place):
+    """What only a run of everything can show."""
+    complaints = results(place)
+    report = json.loads((place / "report.json").read_text())
+    names = [check["name"] for check in report["checks"]]
+    missing = set(declared()) ^ set(names)
+    if missing:
+        complaints.append("declared or run, not both: " + ", ".join(sorted(missing)))
+    # LAVA lowers the case and makes one "_" of everything that is no letter or digit.
+    mangled = [re.sub(r"\W+", "_", name.lower()) for name in names]
+    complaints += ["%s has no name of its own in LAVA" % name for name in set(mangled)
+                   if mangled.count(name) > 1]
+    if len(names) < expected.load("qemu")["at_least"]:
+        complaints.append("only %d checks" % len(names))
+    return complaints
