@@ -8,3 +8,9 @@ test_decode_SRCS = harness/tests/test_decode.c harness/decode.c harness/branch.c
 
 HOST_TESTS += test_model_decode
 test_model_decode_SRCS = harness/tests/test_model_decode.c hw/model/decode.c hw/model/opcodes.c
+
+# ds/ on a fake processor
+DS_SRCS := $(wildcard ds/*.c)
+HOST_TESTS += test_ds_layout test_ds_broker
+test_ds_layout_SRCS := harness/tests/test_ds_layout.c ds/layout.c ds/reader.c ds/error.c ds/refusal.c
+test_ds_broker_SRCS := harness/tests/test_ds_broker.c harness/tests/fake_regs.c $(DS_SRCS)
