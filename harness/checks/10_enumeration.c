@@ -1,0 +1,140 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * Enumeration and the gate.
+ *
+ * Claim: SDM Vol. 3, "BTS and DS Save Area"; Vol. 2, "CPUID"; Vol. 4, "IA32_MISC_ENABLE". DS in
+ * CPUID announces IA32_DS_AREA; BTS_UNAVAILABLE decides whether BTS exists; the availability
+ * bits are read-only; DTES64 and DS-CPL say which layout and which filters there are.
+ * How: what is enumerated is compared with what the registers do and with what one record in
+ * memory measures. Whatever may fault goes through the fault-returning accessor.
+ * Wrong if: somebody else owns DEBUGCTL while we probe, or firmware toggles IA32_MISC_ENABLE
+ * from SMM in between.
+ */
+#define CHECK_GROUP "10 bts.enum"
+#include "ds/broker.h"
+#include "harness/capability.h"
+#include "harness/trace.h"
+#include "hw/cpuid.h"
+#include "hw/msr.h"
+#include "hw/string.h"
+
+#define AVAILABILITY                                                                           \
+    (MISC_ENABLE_PERFMON | MISC_ENABLE_BTS_UNAVAILABLE | MISC_ENABLE_PEBS_UNAVAILABLE)
+
+CHECK(ds_area_exists, .name = "bts.enum.ds_area_exists", .clauses = "ENUM-01", .kind = MUST,
+      .needs = NEED_BTS)
+{
+    uint64_t value;
+
+    EXPECT(run, cpu_has_ds(), "BTS works although CPUID does not enumerate DS");
+    EXPECT_EQ(run, msr_read_try(MSR_IA32_DS_AREA, &value), 0, "vector of RDMSR IA32_DS_AREA");
+}
+
+CHECK(gate, .name = "bts.enum.gate", .clauses = "ENUM-02", .kind = MUST, .needs = NEED_BTS)
+{
+    uint64_t misc = 0, debugctl = 0;
+
+    EXPECT_EQ(run, msr_read_try(MSR_IA32_MISC_ENABLE, &misc), 0, "vector of RDMSR");
+    EXPECT(run, !(misc & MISC_ENABLE_BTS_UNAVAILABLE), "BTS works although unavailable");
+    EXPECT_EQ(run, broker_raw_write_debugctl(DEBUGCTL_BTS | DEBUGCTL_BTINT), 0,
+              "vector of WRMSR BTS and BTINT");
+    broker_raw_read_debugctl(&debugctl);
+    broker_resync();
+    EXPECT_EQ(run, debugctl, DEBUGCTL_BTS | DEBUGCTL_BTINT, "BTS and BTINT read back");
+}
+
+CHECK(absent_is_consistent, .name = "bts.enum.absent_is_consistent", .clauses = "ENUM-04",
+      .kind = CHARACTERISE, .needs = NEED_NO_BTS)
+{
+    const struct ds_probe_report *probe = &capability()->probe;
+
+    run_observe(run, "bts.absent.how", "%s", probe->reason);
+    EXPECT(run, probe->result != DS_PROBE_STORES_UNASKED,
+           "the processor stores although nothing branched");
+    EXPECT(run, probe->stage < 2 || probe->result != DS_PROBE_PRESENT,
+           "the probe contradicts itself");
+}
+
+CHECK(misc_enable_read_only, .name = "bts.enum.misc_enable_read_only", .clauses = "ENUM-03",
+      .kind = MUST, .needs = NEED_BTS)
+{
+    uint64_t before = 0, after = 0;
+    int vector;
+
+    NEED(run, msr_read_try(MSR_IA32_MISC_ENABLE, &before) == 0, "RDMSR faults");
+    EXPECT(run, before & MISC_ENABLE_PERFMON, "performance monitoring is not available");
+    vector = msr_write_try(MSR_IA32_MISC_ENABLE, before ^ AVAILABILITY);
+    msr_read_try(MSR_IA32_MISC_ENABLE, &after);
+    EXPECT_EQ(run, after & AVAILABILITY, before & AVAILABILITY, "bits 7, 11, 12");
+    run_observe(run, "bts.misc_enable.write", vector ? "gp" : "ignored");
+    if (after != before)
+        msr_write_try(MSR_IA32_MISC_ENABLE, before);
+}
+
+/* A hypervisor that hides half of the feature bits makes software choose the wrong layout. */
+CHECK(measured_layout, .name = "bts.enum.measured_layout", .clauses = "ENUM-05", .kind = MUST,
+      .needs = NEED_BTS)
+{
+    struct trace t;
+    uint64_t moved;
+
+    trace_open(run, &t, &(struct trace_setup){.records = 8});
+    trace_workload(&t, trace_find(run, "zero.jmp"), 0, NULL);
+    REQUIRE(run, t.count > 0, "no record was stored");
+    moved = (t.index - t.base) / t.count;
+    EXPECT_EQ(run, moved, sizeof(struct bts_record), "bytes a record in IA-32e mode");
+    EXPECT_EQ(run, t.index - t.base, moved * t.count, "index is a whole number of records");
+}
+
+CHECK(ds_cpl, .name = "bts.enum.ds_cpl", .clauses = "ENUM-06", .kind = MUST, .needs = NEED_BTS)
+{
+    const uint64_t off = DEBUGCTL_BTS_OFF_OS | DEBUGCTL_BTS_OFF_USR;
+    uint64_t value = 0;
+    int vector = broker_raw_write_debugctl(off);
+
+    broker_raw_read_debugctl(&value);
+    broker_resync();
+    if (cpu_has_ds_cpl()) {
+        EXPECT_EQ(run, vector, 0, "vector of WRMSR BTS_OFF_OS and BTS_OFF_USR");
+        EXPECT_EQ(run, value & off, off, "BTS_OFF_OS and BTS_OFF_USR read back");
+    } else {
+        run_observe(run, "bts.ds_cpl.absent", vector ? "gp" : value & off ? "kept" : "dropped");
+        run_held(run);
+    }
+}
+
+CHECK(perf_capabilities, .name = "bts.enum.perf_capabilities", .clauses = "ENUM-07",
+      .kind = MUST, .needs = NEED_BTS)
+{
+    uint64_t before = 0, after = 0;
+    int vector = msr_read_try(MSR_IA32_PERF_CAPABILITIES, &before);
+
+    if (!cpu_has_pdcm()) {
+        run_observe(run, "bts.pdcm.absent", vector ? "gp" : "readable");
+        EXPECT(run, vector == 0 || vector == VECTOR_GP, "RDMSR raised vector %d", vector);
+        return;
+    }
+    EXPECT_EQ(run, vector, 0, "vector of RDMSR IA32_PERF_CAPABILITIES");
+    vector = msr_write_try(MSR_IA32_PERF_CAPABILITIES, ~before);
+    msr_read_try(MSR_IA32_PERF_CAPABILITIES, &after);
+    EXPECT_EQ(run, after, before, "IA32_PERF_CAPABILITIES after a write");
+    run_observe(run, "bts.perf_capabilities.write", vector ? "gp" : "ignored");
+}
+
+/* Integrity checkers take a bit that moves for an attack; so do we. */
+CHECK(misc_enable_stable, .name = "bts.enum.misc_enable_stable", .clauses = "ENUM-03",
+      .kind = MUST, .needs = NEED_BTS)
+{
+    uint64_t before = 0, during = 0, after = 0;
+    struct trace t;
+
+    NEED(run, msr_read_try(MSR_IA32_MISC_ENABLE, &before) == 0, "RDMSR faults");
+    trace_open(run, &t, &(struct trace_setup){.records = 64});
+    NEED(run, bts_start(&t.bts) == DS_OK, "the trace does not start");
+    msr_read_try(MSR_IA32_MISC_ENABLE, &during);
+    bts_stop(&t.bts);
+    msr_read_try(MSR_IA32_MISC_ENABLE, &after);
+    EXPECT_EQ(run, during, before, "IA32_MISC_ENABLE while tracing");
+    EXPECT_EQ(run, after, before, "IA32_MISC_ENABLE after tracing");
+    EXPECT_EQ(run, before, capability()->probe.misc_enable, "IA32_MISC_ENABLE since the start");
+}

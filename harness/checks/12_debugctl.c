@@ -1,0 +1,162 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * Writes of IA32_DEBUGCTL.
+ *
+ * Claim: SDM Vol. 3, "IA32_DEBUGCTL MSR"; Vol. 2, "WRMSR". Supported bits read back; a reserved
+ * bit faults with #GP(0) and changes nothing; outside ring 0 the access faults; WRMSR
+ * serialises.
+ * How: each bit alone through the broker's raw probe, with TR left out unless DS_AREA is valid;
+ * the register is read after every write.
+ * Wrong if: a bit that is reserved here has got a meaning on a later processor: then CPUID
+ * enumerates it and the bit belongs to the conditional ones.
+ */
+#define CHECK_GROUP "12 bts.debugctl"
+#include "ds/broker.h"
+#include "harness/trace.h"
+#include "hw/cpuid.h"
+#include "hw/msr.h"
+
+#define PLAIN_BITS (DEBUGCTL_BTS | DEBUGCTL_BTINT)
+/* Bits whose existence depends on a feature: what a write does without it is open. */
+#define CONDITIONAL_BITS                                                                       \
+    (DEBUGCTL_BUS_LOCK_DETECT | DEBUGCTL_BTS_OFF_OS | DEBUGCTL_BTS_OFF_USR |                   \
+     DEBUGCTL_FREEZE_LBRS_ON_PMI | DEBUGCTL_FREEZE_PERFMON_ON_PMI | DEBUGCTL_UNCORE_PMI |      \
+     DEBUGCTL_FREEZE_WHILE_SMM | DEBUGCTL_RTM_DEBUG)
+#define KNOWN_BITS (PLAIN_BITS | CONDITIONAL_BITS | DEBUGCTL_LBR | DEBUGCTL_BTF | DEBUGCTL_TR)
+
+/* Writes value, reads back, leaves the register as the broker wants it. Returns the vector. */
+static int probe(uint64_t value, uint64_t *back)
+{
+    int vector = broker_raw_write_debugctl(value);
+
+    *back = 0;
+    broker_raw_read_debugctl(back);
+    broker_resync();
+    return vector;
+}
+
+CHECK(bits_read_back, .name = "bts.debugctl.bits_read_back", .clauses = "DCTL-01 ENUM-10",
+      .kind = MUST, .needs = NEED_BTS)
+{
+    static const uint64_t sets[] = {DEBUGCTL_BTS, DEBUGCTL_BTINT, DEBUGCTL_BTF, PLAIN_BITS,
+                                    PLAIN_BITS | DEBUGCTL_BTF};
+    uint64_t back;
+
+    for (unsigned i = 0; i < sizeof(sets) / sizeof(sets[0]); i++) {
+        EXPECT(run, probe(sets[i], &back) == 0, "setting %llx faults",
+               (unsigned long long)sets[i]);
+        EXPECT_EQ(run, back, sets[i], "IA32_DEBUGCTL");
+    }
+    EXPECT_EQ(run, broker_shadow(), 0, "the broker's view after the probes");
+}
+
+/* TR only with a valid area and room in the buffer: anything else can take a machine down. */
+CHECK(tr_reads_back, .name = "bts.debugctl.tr_reads_back", .clauses = "DCTL-01", .kind = MUST,
+      .needs = NEED_BTS)
+{
+    uint64_t during = 0, after = 0;
+    struct trace t;
+
+    trace_open(run, &t, &(struct trace_setup){.records = 256});
+    NEED(run, bts_start(&t.bts) == DS_OK, "the trace does not start");
+    broker_raw_read_debugctl(&during);
+    bts_stop(&t.bts);
+    broker_raw_read_debugctl(&after);
+    EXPECT_EQ(run, during, DEBUGCTL_TR | DEBUGCTL_BTS, "IA32_DEBUGCTL while tracing");
+    EXPECT_EQ(run, after, 0, "IA32_DEBUGCTL after the trace");
+}
+
+CHECK(reserved_bits, .name = "bts.debugctl.reserved_bits", .clauses = "DCTL-02", .kind = MUST,
+      .needs = NEED_BTS)
+{
+    uint64_t back;
+
+    for (unsigned bit = 0; bit < 64; bit++) {
+        uint64_t value = 1ull << bit;
+
+        if (value & KNOWN_BITS)
+            continue;
+        broker_raw_write_debugctl(DEBUGCTL_BTINT);
+        EXPECT(run, broker_raw_write_debugctl(value) == VECTOR_GP,
+               "bit %u is reserved, but setting it does not raise #GP", bit);
+        broker_raw_read_debugctl(&back);
+        EXPECT(run, back == DEBUGCTL_BTINT, "bit %u: the register changed to %llx", bit,
+               (unsigned long long)back);
+    }
+    /* One bad bit spoils a write that is otherwise good. */
+    EXPECT_EQ(run, probe(PLAIN_BITS | 1ull << 63, &back), VECTOR_GP, "a good bit and bit 63");
+    broker_resync();
+}
+
+CHECK(conditional_bits, .name = "bts.debugctl.conditional_bits", .clauses = "DCTL-02",
+      .kind = CHARACTERISE, .needs = NEED_BTS)
+{
+    static const struct {
+        uint64_t bit;
+        const char *name;
+    } bits[] = {
+        {DEBUGCTL_LBR, "bts.debugctl.lbr"},
+        {DEBUGCTL_BUS_LOCK_DETECT, "bts.debugctl.bus_lock_detect"},
+        {DEBUGCTL_FREEZE_LBRS_ON_PMI, "bts.debugctl.freeze_lbrs"},
+        {DEBUGCTL_FREEZE_PERFMON_ON_PMI, "bts.debugctl.freeze_perfmon"},
+        {DEBUGCTL_UNCORE_PMI, "bts.debugctl.uncore_pmi"},
+        {DEBUGCTL_FREEZE_WHILE_SMM, "bts.debugctl.freeze_while_smm"},
+        {DEBUGCTL_RTM_DEBUG, "bts.debugctl.rtm_debug"},
+    };
+    uint64_t back;
+
+    for (unsigned i = 0; i < sizeof(bits) / sizeof(bits[0]); i++) {
+        int vector = probe(bits[i].bit, &back);
+
+        run_observe(run, bits[i].name, vector ? "gp" : back & bits[i].bit ? "kept" : "dropped");
+        /* Whatever the answer is, no other bit may come with it. */
+        EXPECT(run, (vector == 0 || vector == VECTOR_GP) && (back & ~bits[i].bit) == 0,
+               "%s: vector %d, register %llx", bits[i].name, vector, (unsigned long long)back);
+    }
+}
+
+/* A guest that could set any bit once locked up its host: fault or faithful, nothing else. */
+CHECK(fault_or_faithful, .name = "bts.debugctl.fault_or_faithful", .clauses = "DCTL-01 DCTL-02",
+      .kind = MUST, .needs = NEED_BTS)
+{
+    uint64_t back;
+
+    for (unsigned bit = 0; bit < 64; bit++) {
+        uint64_t value = 1ull << bit;
+        int vector;
+
+        /* LBR may be dropped where architectural LBRs replace it; TR has its own check. */
+        if (value & (DEBUGCTL_TR | DEBUGCTL_LBR))
+            continue;
+        vector = probe(value, &back);
+        EXPECT(run, vector == VECTOR_GP || (vector == 0 && back == value),
+               "bit %u: vector %d and then %llx", bit, vector, (unsigned long long)back);
+    }
+}
+
+/* Nothing but the call and the return lies between the two WRMSRs. */
+static uint64_t nothing(void *arg)
+{
+    (void)arg;
+    return 0;
+}
+
+CHECK(serialising, .name = "bts.debugctl.serialising", .clauses = "DCTL-04 MEM-12",
+      .kind = MUST, .needs = NEED_BTS)
+{
+    unsigned rounds = run_count(run, 10000);
+    struct trace t;
+
+    trace_open(run, &t, &(struct trace_setup){.records = 16});
+    for (unsigned i = 0; i < rounds; i++) {
+        trace_call(&t, nothing, NULL);
+        REQUIRE(run, t.count == 2, "round %u: %zu records, want the call and the return", i,
+                t.count);
+        REQUIRE(run,
+                t.records[0].from == (uint64_t)(uintptr_t)ds_bracket_call &&
+                    t.records[0].to == (uint64_t)(uintptr_t)nothing,
+                "round %u: the first record is not the first branch", i);
+        REQUIRE(run, t.records[1].to == (uint64_t)(uintptr_t)ds_bracket_return,
+                "round %u: the last record is not the return", i);
+    }
+}
