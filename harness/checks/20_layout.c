@@ -1,0 +1,151 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * Layout of the DS management area, BTS half.
+ *
+ * Claim: SDM Vol. 3, "BTS and DS Save Area", "64 Bit Format of the DS Save Area". Base, index,
+ * absolute maximum and threshold lie at 00H, 08H, 10H, 18H; the processor moves the index and
+ * nothing else; the PEBS half is not its business while PEBS is off.
+ * How: every byte of the area's page that is no BTS field holds a canary; each field is then
+ * given a value that only its own meaning explains, and the effect is observed.
+ * Wrong if: something else than the processor writes to the page. It is private to the check.
+ */
+#define CHECK_GROUP "20 bts.layout"
+#include "ds/broker.h"
+#include "harness/trace.h"
+#include "hw/msr.h"
+#include "hw/string.h"
+
+#define RECORD sizeof(struct bts_record)
+
+static void run_loop(struct trace *t, unsigned count)
+{
+    struct guest_run r = {.argument = count};
+
+    trace_workload(t, trace_find(t->run, "bench.loop"), 0, &r);
+}
+
+CHECK(only_index_changes, .name = "bts.layout.only_index_changes", .clauses = "LAY-01 LAY-07",
+      .kind = MUST, .needs = NEED_BTS)
+{
+    struct trace t;
+
+    trace_open(run, &t, &(struct trace_setup){.records = 64});
+    run_loop(&t, 20); /* trace_collect compares area and canaries */
+    EXPECT(run, t.index > t.base, "the index did not move");
+    EXPECT_EQ(run, t.index - t.base, t.count * RECORD, "the index field, in bytes");
+    run_loop(&t, 200); /* once more over several laps of the buffer */
+}
+
+/* The layout is proven by raw offsets, so that a wrong struct could not agree with itself. */
+CHECK(offsets, .name = "bts.layout.offsets", .clauses = "LAY-01", .kind = MUST,
+      .needs = NEED_BTS)
+{
+    struct trace t;
+    uint64_t raw[4], index;
+
+    trace_open(run, &t, &(struct trace_setup){.records = 64});
+    memcpy(raw, t.area, sizeof(raw));
+    EXPECT_EQ(run, raw[0], t.base, "quadword at 00H, the base");
+    EXPECT_EQ(run, raw[1], t.base, "quadword at 08H, the index");
+    EXPECT_EQ(run, raw[2], t.end, "quadword at 10H, the absolute maximum");
+    EXPECT(run, raw[3] > t.end, "quadword at 18H, the threshold, is not beyond the maximum");
+    run_loop(&t, 5);
+    memcpy(&index, (uint8_t *)t.area + 8, sizeof(index));
+    EXPECT_EQ(run, index, t.base, "quadword at 08H after draining");
+    EXPECT(run, t.count >= 5, "%zu records for a loop of 5", t.count);
+}
+
+/* The first record goes where the index says, not where the base says. */
+CHECK(index_honoured, .name = "bts.layout.index_honoured", .clauses = "LAY-01 BUF-01",
+      .kind = MUST, .needs = NEED_BTS)
+{
+    const struct workload *w = trace_find(run, "zero.jmp");
+    struct guest_run r = {.workload = w};
+    struct guest_call call;
+    struct bts_record *slot;
+    struct trace t;
+
+    trace_open(run, &t, &(struct trace_setup){.records = 256});
+    slot = (struct bts_record *)(uintptr_t)t.base + 100;
+    t.area->bts_index = (uint64_t)(uintptr_t)slot;
+    call = guest_prepare(trace_guest(run), &r);
+    NEED(run, bts_bracket(&t.bts, call.fn, call.arg, NULL) == DS_OK, "the trace is refused");
+    guest_finish(trace_guest(run), &r, 0);
+    EXPECT(run, bts_slot_empty(slot - 1), "the slot before the index was written");
+    EXPECT(run, bts_slot_empty((struct bts_record *)(uintptr_t)t.base), "the base was written");
+    EXPECT_EQ(run, slot->from, (uint64_t)(uintptr_t)ds_bracket_call, "from at the index");
+    EXPECT(run, t.area->bts_index > (uint64_t)(uintptr_t)slot, "the index did not advance");
+}
+
+/* Fields changed with TR clear count from the next enable on. */
+CHECK(reread_at_enable, .name = "bts.layout.reread_at_enable", .clauses = "LAY-08",
+      .kind = MUST, .needs = NEED_BTS)
+{
+    struct trace t;
+    uint64_t half;
+
+    trace_open(run, &t, &(struct trace_setup){.records = 64});
+    run_loop(&t, 10);
+    half = t.base + 32 * RECORD;
+    t.area->bts_base = half;
+    t.area->bts_index = half;
+    t.before = *t.area; /* what must stay is what we have just written */
+    memset((void *)(uintptr_t)t.base, CANARY_BYTE, 32 * RECORD);
+    {
+        struct guest_run r = {.workload = trace_find(run, "bench.loop"), .argument = 100};
+        struct guest_call call = guest_prepare(trace_guest(run), &r);
+
+        NEED(run, bts_bracket(&t.bts, call.fn, call.arg, NULL) == DS_OK, "refused");
+        guest_finish(trace_guest(run), &r, 0);
+    }
+    for (uint64_t b = t.base; b < half; b++)
+        REQUIRE(run, *(uint8_t *)(uintptr_t)b == CANARY_BYTE,
+                "a record went below the new base, to offset %llx",
+                (unsigned long long)(b - t.base));
+    EXPECT(run, t.area->bts_index >= half && t.area->bts_index <= t.end,
+           "the index %llx is outside the new buffer", (unsigned long long)t.area->bts_index);
+}
+
+/* A store to the index while the trace runs: read again for every record, or cached? */
+struct live {
+    struct ds_area *area;
+    uint64_t index;
+};
+
+static uint64_t move_index(void *arg)
+{
+    struct live *live = arg;
+
+    live->area->bts_index = live->index;
+    return 0; /* its own RET is the record that tells */
+}
+
+CHECK(live_index, .name = "bts.layout.live_index", .clauses = "LAY-08", .kind = CHARACTERISE,
+      .needs = NEED_BTS)
+{
+    struct trace t;
+    struct live live;
+    struct bts_record *moved, *next;
+
+    trace_open(run, &t, &(struct trace_setup){.records = 64});
+    moved = (struct bts_record *)(uintptr_t)t.base + 40;
+    next = (struct bts_record *)(uintptr_t)t.base + 1;
+    live = (struct live){t.area, (uint64_t)(uintptr_t)moved};
+    NEED(run, bts_bracket(&t.bts, move_index, &live, NULL) == DS_OK, "refused");
+    EXPECT(run, !bts_slot_empty(moved) || !bts_slot_empty(next),
+           "the record after the store is in neither place");
+    run_observe(run, "bts.area.reread", !bts_slot_empty(moved) ? "every record" : "cached");
+}
+
+CHECK(pebs_half_untouched, .name = "bts.layout.pebs_half_untouched", .clauses = "PEBS-01",
+      .kind = MUST, .needs = NEED_BTS)
+{
+    struct trace t;
+    uint8_t before[sizeof(struct ds_area) - 0x20];
+
+    trace_open(run, &t, &(struct trace_setup){.records = 16});
+    memcpy(before, (uint8_t *)t.area + 0x20, sizeof(before));
+    run_loop(&t, 100);
+    EXPECT(run, memcmp(before, (uint8_t *)t.area + 0x20, sizeof(before)) == 0,
+           "a field of the PEBS half changed while only BTS was on");
+}
