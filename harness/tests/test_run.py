@@ -175,6 +175,20 @@ class Runner(unittest.TestCase):
             self.assertEqual(status, 3, (words, options, lines))
             self.assertFalse((self.out / "volume.img").exists())
 
+    def test_progress_on_a_terminal_only(self):
+        """Standard error is a terminal here; test_pass shows that a pipe gets nothing."""
+        ours, theirs = os.openpty()
+        self.addCleanup(os.close, ours)
+        env = {**os.environ, "QEMU": FAKE, "OVMF_CODE": str(self.code), "FAKE_QEMU": "pass"}
+        subprocess.run([sys.executable, str(ROOT / "harness/run.py"), "--image",
+                        str(self.image), "--out", str(self.out), "--profile", "sample"],
+                       env=env, stdout=subprocess.DEVNULL, stderr=theirs, timeout=60,
+                       check=True)
+        os.close(theirs)
+        shown = os.read(ours, 65536).decode()
+        self.assertIn("/5 bts.", shown)
+        self.assertTrue(shown.endswith("\r\x1b[K"), repr(shown[-20:]))
+
     def test_old_results_do_not_survive(self):
         self.run_play("pass")
         self.run_play("die")
