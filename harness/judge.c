@@ -171,7 +171,7 @@ bool trace_expect_sane(struct trace *t)
 {
     const char *why = "";
     struct compare_result where = {0};
-    size_t bad = trace_connected(t->records, t->count, fetch, NULL, &why);
+    size_t bad = trace_connected(t->records, t->count, fetch, is_event, NULL, &why);
 
     if (bad < t->count) {
         where.record_index = bad;

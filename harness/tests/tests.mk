@@ -11,6 +11,13 @@ test_model_decode_SRCS = harness/tests/test_model_decode.c hw/model/decode.c hw/
 
 # ds/ on a fake processor
 DS_SRCS := $(wildcard ds/*.c)
-HOST_TESTS += test_ds_layout test_ds_broker
+HOST_TESTS += test_ds_layout test_ds_broker test_ds_bts test_ds_pmi test_ds_probe
 test_ds_layout_SRCS := harness/tests/test_ds_layout.c ds/layout.c ds/reader.c ds/error.c ds/refusal.c
 test_ds_broker_SRCS := harness/tests/test_ds_broker.c harness/tests/fake_regs.c $(DS_SRCS)
+test_ds_bts_SRCS := harness/tests/test_ds_bts.c harness/tests/fake_regs.c $(DS_SRCS)
+
+HOST_TESTS += test_compare test_connect
+test_compare_SRCS = harness/tests/test_compare.c harness/compare.c harness/crossing.c
+test_connect_SRCS = harness/tests/test_connect.c harness/connect.c harness/decode.c
+test_ds_pmi_SRCS := harness/tests/test_ds_pmi.c harness/tests/fake_regs.c $(DS_SRCS)
+test_ds_probe_SRCS := harness/tests/test_ds_probe.c harness/tests/fake_regs.c $(DS_SRCS)
