@@ -138,8 +138,10 @@ def usage_entries(out):
 
 
 def build_entries(out):
-    """The image itself."""
+    """The image itself, and that GDB finds its way in it."""
     return [
+        Entry("debug", [sys.executable, "harness/tests/debug_session.py", out, "@"],
+              wants=["^harness_begin reached$"], seconds=180),
         Entry("image.size", verify=lambda place, log: image_size(out)),
         Entry("image.reproducible", verify=reproducible),
     ]

@@ -169,14 +169,14 @@ class Machine:
     def gone(self, log):
         """The pipe closed: QEMU ended by itself, and the log says whether it was time to."""
         status = self.process.wait()
-        said = self.errors_path.read_text(errors="replace").strip().splitlines()
+        said = [line for line in self.errors_path.read_text(errors="replace").splitlines()
+                if line.strip() and "warning:" not in line] or ["it said nothing"]
         if log.end:
             return Ending("exited")
         if status < 0:
-            return Ending("killed", "QEMU was ended by signal %d" % -status)
+            return Ending("killed", "QEMU was ended by signal %d: %s" % (-status, said[-1]))
         if not log.run and status:
-            return Ending("killed", "QEMU ended with status %d: %s" % (
-                status, said[-1] if said else "it said nothing"))
+            return Ending("killed", "QEMU ended with status %d: %s" % (status, said[-1]))
         where = "in %s" % log.step if log.step else "outside a check"
         return Ending("reset", "the machine reset or stopped %s" % where if log.run else
                       "the machine stopped before the banner")
