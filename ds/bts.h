@@ -64,7 +64,8 @@ size_t bts_count(const struct bts *bts);
 /* Record i, 0 = the newest. DS_EINVAL when i >= bts_count. */
 enum ds_error bts_get(const struct bts *bts, size_t i, struct bts_record *record);
 
-/* Runs of consecutive records, oldest first; at most two calls for one drain. */
+/* Runs of consecutive records, oldest first; at most two calls for one drain. The records lie
+ * in the buffer itself, so they are aligned as its base is. */
 typedef void bts_sink(void *context, const struct bts_record *records, size_t count);
 
 /* Hands every record to sink, then resets. *count (may be NULL) is how many. */
