@@ -19,43 +19,50 @@ global ds_bracket_flip:function hidden
 ; Clobbers: what a System V function may: rcx, rdx, rsi, rdi, r8-r11, flags.
 ; Interrupts: any state; it is kept. Ring 0.
 ; WRMSR serialises, so the CALL is the first branch under the new value and fn's RET the last.
+; fn may be a workload, which keeps rsp and no other register: all that is needed after it
+; lies on the stack.
 ;
 ; Stack after the pushes, 16-byte aligned for the call:
-;   +28h return address
-;   +20h rbx   +18h rbp   +10h r12   +08h r13   +00h r14
+;   +40h return address
+;   +38h rbx   +30h rbp   +28h r12   +20h r13   +18h r14   +10h r15
+;   +08h debugctl_off     +00h msr
+; and 8 bytes below them.
 ds_bracket:
         push    rbx
         push    rbp
         push    r12
         push    r13
         push    r14
+        push    r15
+        push    rsi
+        push    r8
+        sub     rsp, 8
 
-        ; What must survive fn lives in registers that fn preserves.
-        mov     rbx, rdx
-        mov     rbp, rcx
-        mov     r12, rsi
-        mov     r13d, r8d
+        mov     r9, rdx
+        mov     r10, rcx
 
         ; EDX:EAX := debugctl_on
-        mov     ecx, r13d
+        mov     ecx, r8d
         mov     eax, edi
         mov     rdx, rdi
         shr     rdx, 32
-        mov     rdi, rbp
+        mov     rdi, r10
         wrmsr
 ds_bracket_call:
-        call    rbx
+        call    r9
 ds_bracket_return:
-        mov     r14, rax
+        mov     rbx, rax
 
         ; EDX:EAX := debugctl_off
-        mov     ecx, r13d
-        mov     eax, r12d
-        mov     rdx, r12
+        add     rsp, 8
+        pop     rcx
+        pop     rdx
+        mov     eax, edx
         shr     rdx, 32
         wrmsr
 
-        mov     rax, r14
+        mov     rax, rbx
+        pop     r15
         pop     r14
         pop     r13
         pop     r12

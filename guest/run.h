@@ -29,9 +29,9 @@ struct guest_run {
     uint32_t budget_ticks; /* watchdog in APIC timer ticks, with interrupts; 0 = default */
     /* out */
     enum guest_end end;
-    struct trap_frame frame;   /* registers at the end; the fault's frame with GUEST_FAULTED */
-    uint64_t result;           /* what the workload left in rax, with GUEST_RETURNED */
-    uint32_t faults, syscalls; /* handled on the way */
+    struct trap_frame frame; /* registers at the end; the fault's frame with GUEST_FAULTED */
+    uint64_t result;         /* what the workload left in rax, with GUEST_RETURNED */
+    uint32_t faults, syscalls, interrupts_taken; /* handled on the way */
     /*
      * Called for every trap out of the workload before it is handled (may be NULL): vector,
      * frame as pushed. The step oracle and the skid checks listen here.
@@ -66,7 +66,13 @@ struct guest {
     struct guest_run *run;            /* in progress, else NULL */
     uint8_t *pages[GUEST_DATA_PAGES]; /* by DATA_ offset; identity addresses */
     uint8_t *stack[GUEST_STACK_PAGES];
-    struct trap_frame *service; /* frame of the service that waits for its NMI, or NULL */
+    uint64_t outer_cr3;
+    bool installed;            /* saved[] is valid */
+    bool timer_asked;          /* the timer was started by SERVICE_TIMER */
+    bool nmi_asked;            /* nmi_saved is valid */
+    volatile bool nmi_waiting; /* the first NMI of SERVICE_NMI has not come yet */
+    struct trap_slot nmi_saved;
+    void *nmi_return[5]; /* __builtin_setjmp's */
 };
 bool guest_open(struct guest *g); /* false: page pool empty; loads the guest's CR3 */
 void guest_close(struct guest *g);

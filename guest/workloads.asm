@@ -6,9 +6,26 @@ default rel
 
 %include "guest/edges.inc"
 
+; The order lets ordinary code fill the space up to the page boundaries.
 %include "guest/near.asm"
 %include "guest/jcc.asm"
 %include "guest/loop.asm"
+%include "guest/page_end.asm"
+%include "guest/call.asm"
+%include "guest/zero.asm"
+%include "guest/prefix.asm"
+%include "guest/straight.asm"
+%include "guest/interrupt.asm"
+%include "guest/page_cross.asm"
+%include "guest/recursion.asm"
+%include "guest/syscall.asm"
+%include "guest/int.asm"
+%include "guest/fault.asm"
+%include "guest/page_fault.asm"
+%include "guest/trap.asm"
+%include "guest/far.asm"
+%include "guest/program.asm"
+%include "guest/bench.asm"
 
 ; Where a ring-3 workload's RET goes: hands its result over and asks to be left.
 global guest_exit:function hidden, guest_exit_syscall:function hidden

@@ -1,0 +1,140 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* From the labels of guest/edges.inc to addresses, and the names of the kinds of edges. */
+#include "guest/edge.h"
+
+#include "guest/region.h"
+#include "guest/workload.h"
+#include "hw/trap.h"
+
+#define RUN_RING 0xF /* in a nibble of edge.cpl */
+
+/* The clause that says, or leaves open, what the record holds. */
+static const struct {
+    const char *name, *clause;
+} kinds[EDGE_KIND_COUNT] = {
+    [EDGE_JCC] = {"jcc", "GEN-03"},
+    [EDGE_LOOP] = {"loop", "GEN-03"},
+    [EDGE_JMP] = {"jmp", "GEN-03"},
+    [EDGE_JMP_INDIRECT] = {"jmp-indirect", "GEN-03"},
+    [EDGE_CALL] = {"call", "GEN-03"},
+    [EDGE_CALL_INDIRECT] = {"call-indirect", "GEN-03"},
+    [EDGE_RET] = {"ret", "GEN-03"},
+    [EDGE_FAR_JMP] = {"far-jmp", "GEN-03"},
+    [EDGE_FAR_CALL] = {"far-call", "GEN-03"},
+    [EDGE_FAR_RET] = {"far-ret", "GEN-03"},
+    [EDGE_IRET] = {"iret", "GEN-12"},
+    [EDGE_SYSCALL] = {"syscall", "GEN-12"},
+    [EDGE_SYSRET] = {"sysret", "GEN-12"},
+    [EDGE_INT] = {"int", "GEN-11"},
+    [EDGE_INT3] = {"int3", "GEN-11"},
+    [EDGE_EXCEPTION] = {"exception", "GEN-06"},
+    [EDGE_TRAP] = {"trap", "GEN-10"},
+    [EDGE_INTERRUPT] = {"interrupt", "GEN-05"},
+};
+
+const char *edge_clause(enum edge_kind kind)
+{
+    return (unsigned)kind < EDGE_KIND_COUNT && kinds[kind].clause ? kinds[kind].clause : "?";
+}
+
+const char *edge_kind_name(enum edge_kind kind)
+{
+    return (unsigned)kind < EDGE_KIND_COUNT && kinds[kind].name ? kinds[kind].name : "?";
+}
+
+static uint64_t point_address(const struct guest_place *place, uint8_t point, int32_t value)
+{
+    switch (point) {
+    case POINT_GUEST:
+        return place->base + (uint64_t)(int64_t)value;
+    case POINT_DATA:
+        return place->data + (uint64_t)(int64_t)value;
+    case POINT_VECTOR:
+        return trap_entry_address((unsigned)value);
+    case POINT_SYSCALL:
+        return syscall_entry_address();
+    case POINT_IRETQ:
+        return trap_iretq_address();
+    case POINT_SYSRETQ:
+        return syscall_sysret_address();
+    case POINT_RETURN:
+        return place->back;
+    case POINT_CALLER:
+        return place->caller;
+    default:
+        return 0;
+    }
+}
+
+static uint8_t cpl_of(unsigned nibble, unsigned ring)
+{
+    return (uint8_t)(nibble == RUN_RING ? ring : nibble);
+}
+
+struct sink {
+    struct expected_edge *out;
+    size_t max, count;
+};
+
+static void emit(struct sink *sink, const struct expected_edge *edge, uint64_t times)
+{
+    for (uint64_t i = 0; i < times; i++, sink->count++)
+        if (sink->count < sink->max)
+            sink->out[sink->count] = *edge;
+}
+
+static void emit_entry(struct sink *sink, const struct workload *w,
+                       const struct guest_place *place)
+{
+    struct expected_edge edge = {
+        .from = place->caller,
+        .to = place->base + (uint64_t)(int64_t)w->entry,
+        .kind = place->ring ? EDGE_IRET : EDGE_CALL_INDIRECT,
+        .cpl_after = (uint8_t)place->ring,
+        .flags = place->ring ? EDGE_OPTIONAL : 0,
+    };
+
+    emit(sink, &edge, 1);
+}
+
+static void emit_exit(struct sink *sink, const struct guest_place *place)
+{
+    struct expected_edge edge = {
+        .from = place->base + (uint64_t)(guest_exit_syscall - __guest_start),
+        .to = syscall_entry_address(),
+        .kind = EDGE_SYSCALL,
+        .cpl_before = 3,
+        .flags = EDGE_OPTIONAL,
+    };
+
+    emit(sink, &edge, 1);
+}
+
+size_t edges_resolve(const struct workload *w, const struct guest_place *place,
+                     struct expected_edge *out, size_t max)
+{
+    struct sink sink = {out, max, 0};
+
+    if (!w->edge_count)
+        return 0;
+    emit_entry(&sink, w, place);
+    for (const struct edge *e = w->edges; e < w->edges + w->edge_count; e++) {
+        struct expected_edge edge = {
+            .from = point_address(place, e->from_point, e->from),
+            .to = point_address(place, e->to_point, e->to),
+            .from_alt =
+                e->flags & EDGE_FROM_ALT ? point_address(place, POINT_GUEST, e->from_alt) : 0,
+            .kind = e->kind,
+            .cpl_before = cpl_of(e->cpl & 0xF, place->ring),
+            .cpl_after = cpl_of(e->cpl >> 4, place->ring),
+            .flags = e->flags,
+            .from_anywhere = e->from_point == POINT_ANYWHERE,
+            .to_anywhere = e->to_point == POINT_ANYWHERE,
+        };
+
+        emit(&sink, &edge, e->repeat ? e->repeat : place->argument);
+    }
+    if (place->ring)
+        emit_exit(&sink, place);
+    return sink.count;
+}
