@@ -288,6 +288,19 @@ bool paging_protect(struct address_space *space, uint64_t linear, unsigned flags
     return true;
 }
 
+/* Gives the page table back that held linear's entry, once it holds no other. */
+static void free_empty_table(uint64_t cr3, uint64_t linear)
+{
+    uint64_t *upper = entry_at(cr3, linear, 2, false);
+    const uint64_t *table = table_of(*upper);
+
+    for (unsigned i = 0; i < ENTRIES; i++)
+        if (table[i])
+            return;
+    *upper = 0;
+    page_free(table_of((uint64_t)table));
+}
+
 bool paging_unmap(struct address_space *space, uint64_t linear)
 {
     uint64_t *entry = mapped_entry(space, linear);
@@ -295,6 +308,7 @@ bool paging_unmap(struct address_space *space, uint64_t linear)
     if (!entry)
         return false;
     *entry = 0;
-    flush(linear);
+    free_empty_table(space->cr3, linear);
+    flush(linear); /* also empties the paging-structure caches, which knew the table */
     return true;
 }
