@@ -44,6 +44,7 @@ struct stand {
     uint64_t rflags, cr0, cr3, rsp;
     uint16_t cs, ss, tr;
     struct cpu *cpu;
+    uint32_t tpr, lvt_all; /* the AND of the local vector table: its mask bits */
 };
 
 static uint64_t look_around(void *arg)
@@ -55,30 +56,46 @@ static uint64_t look_around(void *arg)
     s->cr0 = cr0_read();
     s->cr3 = cr3_read();
     s->cpu = cpu_this();
+    s->tpr = apic_read(APIC_TPR);
+    s->lvt_all = apic_read(APIC_LVT_TIMER) & apic_read(APIC_LVT_LINT0) &
+                 apic_read(APIC_LVT_LINT1) & apic_read(APIC_LVT_ERROR);
     __asm__ volatile("mov %%rsp, %0\n\tmov %%cs, %1\n\tmov %%ss, %2\n\tstr %3"
                      : "=r"(s->rsp), "=r"(s->cs), "=r"(s->ss), "=r"(s->tr));
     return s->calls * 3ull;
+}
+
+static bool stands_well(const struct stand *s)
+{
+    const struct cpu *cpu = cpu_get(0);
+    uint64_t stack = (uint64_t)(uintptr_t)cpu->stacks[STACK_MAIN];
+
+    return s->cpu == cpu && s->cr3 == paging_kernel_space()->cr3 &&
+           s->rsp - stack < KERNEL_STACK_BYTES && (s->rflags & RFLAGS_IF) == 0 &&
+           (s->cr0 & CR0_WP) != 0 && s->cs == SELECTOR_KERNEL_CS &&
+           s->ss == SELECTOR_KERNEL_SS && s->tr != 0;
+}
+
+/* Two guards, of which either would do most of the time: so both are looked at. */
+static bool is_shielded(const struct stand *s)
+{
+    return s->tpr >= 0xD0 && s->tpr < (VECTOR_TIMER & 0xF0) && (s->lvt_all & LVT_MASKED) != 0;
 }
 
 CHECK(round_trips, .name = "boot.takeover.round_trips", .clauses = "", .kind = SOFTWARE,
       .needs = NEED_FIRMWARE)
 {
     struct stand s = {0};
-    unsigned wrong_values = 0, wrong_stands = 0;
+    unsigned wrong_values = 0, wrong_stands = 0, unshielded = 0;
 
     for (unsigned i = 1; i <= ROUND_TRIPS; i++) {
-        const struct cpu *cpu = cpu_get(0);
-        uint64_t stack = (uint64_t)(uintptr_t)cpu->stacks[STACK_MAIN];
-
         wrong_values += run->platform->take_over_bare(look_around, &s) != i * 3ull;
-        wrong_stands += s.cpu != cpu || s.cr3 != paging_kernel_space()->cr3 ||
-                        s.rsp - stack >= KERNEL_STACK_BYTES || (s.rflags & RFLAGS_IF) != 0 ||
-                        (s.cr0 & CR0_WP) == 0 || s.cs != SELECTOR_KERNEL_CS ||
-                        s.ss != SELECTOR_KERNEL_SS || s.tr == 0;
+        wrong_stands += !stands_well(&s);
+        unshielded += !is_shielded(&s);
     }
     EXPECT_EQ(run, s.calls, ROUND_TRIPS, "calls made");
     EXPECT_EQ(run, wrong_values, 0, "round trips that lost the value");
     EXPECT_EQ(run, wrong_stands, 0, "round trips with a wrong stack, space, selector or IF");
+    EXPECT_EQ(run, unshielded, 0, "round trips with a low TPR or an open local vector");
 }
 
 /* --- what firmware gets back */
@@ -120,8 +137,8 @@ enum {
     V_DR6,
     V_DR7,
     V_IF,
-    V_SELECTORS,
-    V_LDTR,
+    V_CS_DS_ES_SS,
+    V_FS_GS_LDTR,
     V_GDT_BASE,
     V_GDT_LIMIT,
     V_IDT_BASE,
@@ -131,10 +148,9 @@ enum {
     VALUES
 };
 static const char *const value_names[VALUES] = {
-    "CR0",  "CR2",      "CR3",       "CR4",      "DR0",       "DR1",
-    "DR2",  "DR3",      "DR6",       "DR7",      "IF",        "CS, DS, ES, SS",
-    "LDTR", "GDT base", "GDT limit", "IDT base", "IDT limit", "FCW",
-    "MXCSR"};
+    "CR0",       "CR2",      "CR3",       "CR4", "DR0",         "DR1",        "DR2",
+    "DR3",       "DR6",      "DR7",       "IF",  "CS DS ES SS", "FS GS LDTR", "GDT base",
+    "GDT limit", "IDT base", "IDT limit", "FCW", "MXCSR"};
 
 struct reading {
     uint64_t value[VALUES];
@@ -176,12 +192,14 @@ static void read_tables(struct reading *r)
 
 static void read_selectors(struct reading *r)
 {
-    uint16_t cs, ds, es, ss, ldtr;
+    uint16_t cs, ds, es, fs, gs, ss, ldtr;
 
-    __asm__ volatile("mov %%cs, %0\n\tmov %%ds, %1\n\tmov %%es, %2\n\tmov %%ss, %3\n\tsldt %4"
-                     : "=r"(cs), "=r"(ds), "=r"(es), "=r"(ss), "=r"(ldtr));
-    r->value[V_SELECTORS] = (uint64_t)cs << 48 | (uint64_t)ds << 32 | (uint64_t)es << 16 | ss;
-    r->value[V_LDTR] = ldtr;
+    __asm__ volatile("mov %%cs, %0\n\tmov %%ds, %1\n\tmov %%es, %2\n\tmov %%ss, %3"
+                     : "=r"(cs), "=r"(ds), "=r"(es), "=r"(ss));
+    __asm__ volatile("mov %%fs, %0\n\tmov %%gs, %1\n\tsldt %2"
+                     : "=r"(fs), "=r"(gs), "=r"(ldtr));
+    r->value[V_CS_DS_ES_SS] = (uint64_t)cs << 48 | (uint64_t)ds << 32 | (uint64_t)es << 16 | ss;
+    r->value[V_FS_GS_LDTR] = (uint64_t)fs << 32 | (uint64_t)gs << 16 | ldtr;
 }
 
 static void read_all(struct reading *r)
@@ -241,6 +259,7 @@ static uint64_t make_a_mess(void *arg)
                      :
                      : "r"(address));
     dr6_write(0xFFFF0FFFull);
+    __asm__ volatile("mov %0, %%ds\n\tmov %0, %%es\n\tmov %0, %%fs\n\tmov %0, %%gs" : : "r"(0));
     dr7_write(DR7_FIXED | 0x55); /* four execution breakpoints */
     return 0;
 }
@@ -255,6 +274,7 @@ CHECK(state_restored, .name = "boot.takeover.state_restored", .clauses = "", .ki
     run->platform->take_over_bare(make_a_mess, NULL);
     read_all(&after);
 
+    EXPECT(run, after.value[V_IF] != 0, "interrupts are off in firmware mode");
     for (unsigned i = 0; i < VALUES; i++)
         EXPECT_EQ(run, after.value[i], before.value[i], value_names[i]);
     for (unsigned i = 0; i < MSRS; i++)

@@ -81,6 +81,7 @@ static struct outcome try_bits(struct run *run, uint64_t bits, unsigned ring)
                       rec->to >= place.low && rec->to < place.high;
     }
     trace_expect_untouched(&t, "under these bits");
+    run_deferred_now(run); /* t is about to go out of scope */
     return out;
 }
 
@@ -116,7 +117,6 @@ static void combinations(struct run *run, unsigned ring)
             EXPECT(run, got.requested, "bits %llx: no interrupt was requested",
                    (unsigned long long)bits);
         drain_pending();
-        run_deferred_now(run);
     }
     trap_set(VECTOR_PMI, before.handler, before.arg);
 }

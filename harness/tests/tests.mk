@@ -21,3 +21,7 @@ test_compare_SRCS = harness/tests/test_compare.c harness/compare.c harness/cross
 test_connect_SRCS = harness/tests/test_connect.c harness/connect.c harness/decode.c
 test_ds_pmi_SRCS := harness/tests/test_ds_pmi.c harness/tests/fake_regs.c $(DS_SRCS)
 test_ds_probe_SRCS := harness/tests/test_ds_probe.c harness/tests/fake_regs.c $(DS_SRCS)
+# Without sanitizers: it steps through the code one instruction at a time, in quadratic time.
+HOST_TESTS += test_ds_nmi
+test_ds_nmi_SRCS := harness/tests/test_ds_nmi.c harness/tests/fake_regs.c $(DS_SRCS)
+test_ds_nmi_CFLAGS := -O2 -fno-sanitize=all -D_GNU_SOURCE

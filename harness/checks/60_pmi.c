@@ -1,0 +1,295 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * Threshold and interrupt, in ring 0.
+ *
+ * Claim: SDM Vol. 3, "Local Vector Table", "Setting Up the BTS Buffer", "Writing the DS
+ * Interrupt Service Routine". With BTINT set, an index that reaches the threshold raises the
+ * interrupt of the LVT performance entry; the APIC sets the entry's mask bit; the cause is
+ * index >= threshold; tracing goes on until software stops it. How: loops of known length cross
+ * the threshold a known number of times; a handler counts and writes down what it finds.
+ * Nothing polls, so an interrupt that does not come is seen. Wrong if: another source uses the
+ * entry: a counter's overflow. All counters are left off.
+ */
+#define CHECK_GROUP "60 bts.pmi"
+#include "ds/broker.h"
+#include "harness/pmi_log.h"
+#include "hw/apic.h"
+#include "hw/msr.h"
+#include "hw/regs.h"
+
+#define RECORD sizeof(struct bts_record)
+
+CHECK(lvt_fields, .name = "bts.pmi.lvt_fields", .clauses = "INT-01 INT-02", .kind = MUST)
+{
+    static const uint32_t values[] = {
+        LVT_MASKED | VECTOR_PMI, LVT_MASKED | LVT_DELIVERY_NMI | VECTOR_PMI,
+        LVT_DELIVERY_FIXED | VECTOR_PMI, LVT_DELIVERY_NMI, LVT_MASKED | 0xFE};
+    const uint32_t fields = LVT_MASKED | LVT_DELIVERY_MASK | LVT_VECTOR_MASK;
+    uint32_t before = apic_lvt_perf_read();
+
+    for (unsigned i = 0; i < sizeof(values) / sizeof(values[0]); i++) {
+        apic_lvt_perf_write(values[i]);
+        EXPECT_EQ(run, apic_lvt_perf_read() & fields, values[i], "LVT performance entry");
+    }
+    /* Delivery status is read-only. */
+    apic_lvt_perf_write(LVT_MASKED | LVT_DELIVERY_STATUS | VECTOR_PMI);
+    EXPECT_EQ(run, apic_lvt_perf_read() & LVT_DELIVERY_STATUS, 0, "delivery status");
+    apic_lvt_perf_write(before);
+}
+
+/* N thresholds, N interrupts: forgetting the mask bit gives one, and polling would hide it. */
+CHECK(exact_count, .name = "bts.pmi.exact_count", .clauses = "INT-03 BUF-08 CPL-01",
+      .kind = MUST, .needs = NEED_BTS)
+{
+    struct pmi_log log;
+    struct trace t;
+    const unsigned crossings = 4, threshold = 256;
+
+    /* The handler's way out is traced too; half a threshold is room for four of them. */
+    trace_open(run, &t,
+               &(struct trace_setup){
+                   .records = 512, .threshold_records = threshold, .interrupt = true});
+    pmi_log_open(&log, &t, LVT_DELIVERY_FIXED | VECTOR_PMI);
+    log.resets = true;
+    pmi_loop(&log, crossings * threshold + threshold / 2);
+    EXPECT_EQ(run, log.count, crossings, "interrupts for that many thresholds");
+    EXPECT_EQ(run, log.foreign, 0, "interrupts with the index below the threshold");
+}
+
+CHECK(mask_bit, .name = "bts.pmi.mask_bit", .clauses = "INT-03", .kind = MUST,
+      .needs = NEED_BTS)
+{
+    struct pmi_log log;
+    struct trace t;
+
+    trace_open(
+        run, &t,
+        &(struct trace_setup){.records = 512, .threshold_records = 32, .interrupt = true});
+    pmi_log_open(&log, &t, LVT_DELIVERY_FIXED | VECTOR_PMI);
+    log.resets = true;
+    log.keeps_mask = true; /* the second crossing must stay silent */
+    pmi_loop(&log, 200);
+    EXPECT_EQ(run, log.count, 1, "interrupts while the handler leaves the entry masked");
+    EXPECT(run, log.lvt & LVT_MASKED, "the mask bit is clear in the handler");
+    EXPECT_EQ(run, log.lvt & LVT_VECTOR_MASK, VECTOR_PMI, "vector in the handler");
+    EXPECT(run, t.area->bts_index < t.area->bts_maximum, "the index left the buffer");
+}
+
+CHECK(masked_entry, .name = "bts.pmi.masked_entry", .clauses = "INT-01", .kind = MUST,
+      .needs = NEED_BTS)
+{
+    struct pmi_log log;
+    struct trace t;
+
+    trace_open(
+        run, &t,
+        &(struct trace_setup){.records = 512, .threshold_records = 32, .interrupt = true});
+    pmi_log_open(&log, &t, LVT_MASKED | LVT_DELIVERY_FIXED | VECTOR_PMI);
+    pmi_loop(&log, 100);
+    EXPECT_EQ(run, log.count, 0, "interrupts through a masked entry");
+    EXPECT(run, t.area->bts_index >= t.area->bts_threshold, "the threshold was not reached");
+}
+
+CHECK(beyond_maximum, .name = "bts.pmi.threshold_beyond_maximum", .clauses = "BUF-09 BUF-08",
+      .kind = MUST, .needs = NEED_BTS)
+{
+    struct pmi_log log;
+    struct trace t;
+
+    for (unsigned btint = 0; btint <= 1; btint++) {
+        trace_open(run, &t, &(struct trace_setup){.records = 64, .interrupt = btint});
+        pmi_log_open(&log, &t, LVT_DELIVERY_FIXED | VECTOR_PMI);
+        pmi_loop(&log, 200);
+        EXPECT(run, log.count == 0, "BTINT=%u: %u interrupts", btint, log.count);
+        run_deferred_now(run);
+    }
+}
+
+/* The manual says that clearing BTINT is not enough to prevent the interrupt. */
+CHECK(btint_clear, .name = "bts.pmi.btint_clear", .clauses = "BUF-09", .kind = CHARACTERISE,
+      .needs = NEED_BTS)
+{
+    struct pmi_log log;
+    struct trace t;
+
+    trace_open(
+        run, &t,
+        &(struct trace_setup){.records = 256, .threshold_records = 32, .break_rules = true});
+    pmi_log_open(&log, &t, LVT_DELIVERY_FIXED | VECTOR_PMI);
+    log.resets = true;
+    pmi_loop(&log, 100);
+    run_observe(run, "bts.pmi.btint_clear_threshold_inside",
+                log.count ? "interrupts" : "no interrupt");
+    EXPECT(run, log.foreign == 0, "an interrupt with the index below the threshold");
+}
+
+/* One record at a time with IF = 0: at which index is the interrupt requested? */
+CHECK(request_moment, .name = "bts.pmi.request_moment", .clauses = "BUF-08",
+      .kind = CHARACTERISE, .needs = NEED_BTS)
+{
+    unsigned first = 0;
+
+    for (unsigned made = 8; made <= 20 && !first; made++) {
+        struct trace t;
+        struct pmi_log log;
+
+        trace_open(
+            run, &t,
+            &(struct trace_setup){.records = 64, .threshold_records = 12, .interrupt = true});
+        pmi_log_open(&log, &t, LVT_DELIVERY_FIXED | VECTOR_PMI);
+        pmi_records(&log, made);
+        EXPECT_EQ(run, (t.area->bts_index - t.base) / RECORD, made, "records made");
+        if (apic_irr_test(VECTOR_PMI))
+            first = made;
+        pmi_swallow(&log);
+        run_deferred_now(run);
+    }
+    /* Records written when the request is seen, threshold at 12: index reaches it with the
+     * twelfth; the record at the threshold is the thirteenth. */
+    EXPECT(run, first == 12 || first == 13, "first requested after %u records, threshold 12",
+           first);
+    run_observe(run, "bts.pmi.request_moment",
+                first == 12   ? "index reaches the threshold"
+                : first == 13 ? "record at the threshold written"
+                              : "neither");
+}
+
+/* The interrupt is a branch too, and its handler is traced until software clears TR. */
+CHECK(own_record, .name = "bts.pmi.own_record", .clauses = "INT-08 GEN-05 GEN-01", .kind = MUST,
+      .needs = NEED_BTS)
+{
+    struct pmi_log log;
+    struct trace t;
+    size_t at;
+
+    trace_open(
+        run, &t,
+        &(struct trace_setup){.records = 512, .threshold_records = 64, .interrupt = true});
+    pmi_log_open(&log, &t, LVT_DELIVERY_FIXED | VECTOR_PMI);
+    log.stops = true;
+    pmi_loop(&log, 100);
+    REQUIRE(run, log.count == 1, "%u interrupts", log.count);
+    EXPECT(run, log.debugctl & DEBUGCTL_TR, "TR is clear in the handler");
+    trace_collect(&t);
+    for (at = 0; at < t.count; at++)
+        if (t.records[at].to == trace_vector_entry(VECTOR_PMI))
+            break;
+    REQUIRE(run, at < t.count, "no record leads to the handler's first instruction");
+    EXPECT_EQ(run, t.records[at].from, log.rip, "from of the interrupt's record, saved RIP");
+    EXPECT(run, at >= 64, "the record of the interrupt is number %zu, before the threshold",
+           at);
+}
+
+CHECK(skid, .name = "bts.pmi.skid", .clauses = "INT-09", .kind = CHARACTERISE,
+      .needs = NEED_BTS)
+{
+    struct pmi_log log;
+    struct trace t;
+
+    trace_open(
+        run, &t,
+        &(struct trace_setup){.records = 1024, .threshold_records = 64, .interrupt = true});
+    pmi_log_open(&log, &t, LVT_DELIVERY_FIXED | VECTOR_PMI);
+    log.resets = true;
+    pmi_loop(&log, 1000);
+    REQUIRE(run, log.count > 0, "no interrupt came");
+    run_observe(run, "bts.pmi.skid_least", "%zu", log.skid_least);
+    run_observe(run, "bts.pmi.skid_most", "%zu", log.skid_most);
+    EXPECT(run, log.skid_most < 1024 - 64, "the buffer filled before the handler ran");
+}
+
+CHECK(nmi, .name = "bts.pmi.nmi", .clauses = "INT-02 INT-03", .kind = MUST, .needs = NEED_BTS)
+{
+    const unsigned crossings = 4, threshold = 256;
+    struct pmi_log log;
+    struct trace t;
+
+    trace_open(run, &t,
+               &(struct trace_setup){
+                   .records = 512, .threshold_records = threshold, .interrupt = true});
+    pmi_log_open(&log, &t, LVT_DELIVERY_NMI);
+    log.resets = true;
+    pmi_records(&log, crossings * threshold + threshold / 2); /* IF = 0: an NMI does not care */
+    EXPECT_EQ(run, log.count, crossings, "NMIs for that many thresholds");
+    EXPECT(run, log.lvt & LVT_MASKED, "the mask bit is clear in the NMI handler");
+    EXPECT_EQ(run, log.foreign, 0, "NMIs with the index below the threshold");
+}
+
+CHECK(nmi_record, .name = "bts.pmi.nmi_record", .clauses = "GEN-05 INT-08", .kind = MUST,
+      .needs = NEED_BTS)
+{
+    struct pmi_log log;
+    struct trace t;
+    bool found = false;
+
+    trace_open(
+        run, &t,
+        &(struct trace_setup){.records = 512, .threshold_records = 64, .interrupt = true});
+    pmi_log_open(&log, &t, LVT_DELIVERY_NMI);
+    log.stops = true;
+    pmi_records(&log, 100);
+    REQUIRE(run, log.count == 1, "%u NMIs", log.count);
+    trace_collect(&t);
+    for (size_t i = 0; i < t.count && !found; i++)
+        found =
+            t.records[i].to == trace_vector_entry(VECTOR_NMI) && t.records[i].from == log.rip;
+    EXPECT(run, found, "no record from the interrupted address to the NMI handler's entry");
+}
+
+/* The handler unmasks but does not reset: does every further record ask again? */
+CHECK(without_reset, .name = "bts.pmi.without_reset", .clauses = "BUF-11", .kind = CHARACTERISE,
+      .needs = NEED_BTS)
+{
+    struct pmi_log log;
+    struct trace t;
+
+    trace_open(
+        run, &t,
+        &(struct trace_setup){.records = 2048, .threshold_records = 64, .interrupt = true});
+    pmi_log_open(&log, &t, LVT_DELIVERY_FIXED | VECTOR_PMI);
+    log.limit = 8; /* then the handler leaves the entry masked */
+    pmi_loop(&log, 300);
+    EXPECT(run, log.count >= 1, "no interrupt came");
+    run_observe(run, "bts.pmi.repeats_beyond_threshold", log.count > 1 ? "yes" : "no");
+}
+
+/* IF = 0 while the request waits: is the entry masked already? */
+CHECK(mask_while_pending, .name = "bts.pmi.mask_while_pending", .clauses = "INT-03",
+      .kind = CHARACTERISE, .needs = NEED_BTS)
+{
+    struct pmi_log log;
+    struct trace t;
+    uint32_t lvt;
+
+    trace_open(
+        run, &t,
+        &(struct trace_setup){.records = 256, .threshold_records = 32, .interrupt = true});
+    pmi_log_open(&log, &t, LVT_DELIVERY_FIXED | VECTOR_PMI);
+    pmi_records(&log, 64);
+    lvt = apic_lvt_perf_read();
+    EXPECT(run, apic_irr_test(VECTOR_PMI), "the request is not in the IRR");
+    run_observe(run, "bts.pmi.mask_while_pending", lvt & LVT_MASKED ? "set" : "clear");
+    pmi_swallow(&log);
+    EXPECT_EQ(run, log.count, 1, "interrupts once IF was set");
+}
+
+/* Start, cross once, stop, many times over: no interrupt is lost, none comes twice. */
+CHECK(storm, .name = "bts.pmi.storm", .clauses = "INT-03 BUF-08", .kind = MUST,
+      .needs = NEED_BTS)
+{
+    unsigned rounds = run_count(run, 10000);
+    struct pmi_log log;
+    struct trace t;
+
+    trace_open(
+        run, &t,
+        &(struct trace_setup){.records = 256, .threshold_records = 64, .interrupt = true});
+    pmi_log_open(&log, &t, LVT_DELIVERY_FIXED | VECTOR_PMI);
+    log.resets = true;
+    for (unsigned i = 1; i <= rounds; i++) {
+        bts_reset(&t.bts);
+        pmi_loop(&log, 64 + 8);
+        REQUIRE(run, log.count == i, "after round %u: %u interrupts", i, log.count);
+    }
+    EXPECT_EQ(run, log.foreign, 0, "interrupts with the index below the threshold");
+}
