@@ -6,6 +6,11 @@ HOST_TESTS :=
 HOST_TESTS += test_decode
 test_decode_SRCS = harness/tests/test_decode.c harness/decode.c harness/branch.c
 
+HOST_TESTS += test_branch fuzz_decode
+test_branch_SRCS = harness/tests/test_branch.c harness/decode.c harness/branch.c
+fuzz_decode_SRCS = harness/tests/fuzz_decode.c harness/decode.c
+fuzz_decode_CFLAGS = -DFUZZ_MAIN
+
 HOST_TESTS += test_model_decode
 test_model_decode_SRCS = harness/tests/test_model_decode.c hw/model/decode.c hw/model/opcodes.c
 
@@ -25,3 +30,16 @@ test_ds_probe_SRCS := harness/tests/test_ds_probe.c harness/tests/fake_regs.c $(
 HOST_TESTS += test_ds_nmi
 test_ds_nmi_SRCS := harness/tests/test_ds_nmi.c harness/tests/fake_regs.c $(DS_SRCS)
 test_ds_nmi_CFLAGS := -O2 -fno-sanitize=all -D_GNU_SOURCE
+
+# guest/: its tables, and its workloads stepped on this processor
+GUEST_HOST_SRCS := guest/edge.c guest/workload.c harness/decode.c harness/branch.c \
+                   $(OUT)/obj/guest/workloads.asm.o
+GUEST_HOST_LIBS := -Wl,-T,harness/tests/guest_host.ld
+HOST_TESTS += test_guest_tables test_guest_steps
+test_guest_tables_SRCS := harness/tests/test_guest_tables.c $(GUEST_HOST_SRCS)
+test_guest_tables_LIBS := $(GUEST_HOST_LIBS)
+test_guest_steps_SRCS := harness/tests/test_guest_steps.c $(GUEST_HOST_SRCS)
+test_guest_steps_LIBS := $(GUEST_HOST_LIBS)
+
+HOST_TESTS += test_hw_paging
+test_hw_paging_SRCS = harness/tests/test_hw_paging.c hw/paging.c
