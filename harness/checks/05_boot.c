@@ -23,6 +23,7 @@
 #include "hw/paging.h"
 #include "hw/regs.h"
 #include "hw/string.h"
+#include "hw/tables.h"
 #include "hw/trap.h"
 #include "hw/user.h"
 
@@ -232,20 +233,30 @@ static void read_all(struct reading *r)
     irq_restore(flags);
 }
 
+/* Values by which one reading can be told from another. */
+static void mark(uint16_t selector, uint64_t pattern)
+{
+    __asm__ volatile("mov %0, %%fs\n\tmov %0, %%gs" : : "r"((uint32_t)selector));
+    for (unsigned i = 0; i < MSRS; i++)
+        if (restored_msrs[i].number != MSR_IA32_EFER)
+            msr_write(restored_msrs[i].number, pattern + i);
+    cr2_write(pattern);
+    __asm__ volatile("mov %0, %%dr0\n\tmov %1, %%dr1\n\tmov %2, %%dr2\n\tmov %3, %%dr3"
+                     :
+                     : "r"(pattern), "r"(pattern + 1), "r"(pattern + 2), "r"(pattern + 3));
+    load_xmm((uint8_t)pattern);
+}
+
 /* Everything gets a value that firmware does not use; IF stays 0, so nothing can fire. */
 static uint64_t make_a_mess(void *arg)
 {
     static const uint16_t fcw = 0x0F7F;
     static const uint32_t mxcsr = 0x9FC0;
-    static uint8_t never_executed;
-    uint64_t address = (uint64_t)(uintptr_t)&never_executed;
 
     (void)arg;
-    load_xmm(0x99);
+    mark(0, 0x13579099);
+    __asm__ volatile("mov %0, %%ds\n\tmov %0, %%es" : : "r"(0));
     __asm__ volatile("fldcw %0\n\tldmxcsr %1" : : "m"(fcw), "m"(mxcsr));
-    for (unsigned i = 0; i < MSRS; i++)
-        if (restored_msrs[i].number != MSR_IA32_EFER)
-            msr_write(restored_msrs[i].number, 0x13579000ull + i);
     msr_write(MSR_IA32_EFER, msr_read(MSR_IA32_EFER) ^ EFER_SCE);
     for (unsigned i = 0; i < APIC_REGISTERS; i++)
         if (restored_apic[i].reg != APIC_TPR && restored_apic[i].reg != APIC_SVR)
@@ -253,28 +264,38 @@ static uint64_t make_a_mess(void *arg)
     apic_write(APIC_SVR, apic_read(APIC_SVR) ^ 0x30);
     apic_write(APIC_TPR, 0xF0);
     cr0_write(cr0_read() ^ CR0_MP);
-    cr2_write(0x2468ACE0);
     cr4_write(cr4_read() ^ (CR4_TSD | CR4_PGE));
-    __asm__ volatile("mov %0, %%dr0\n\tmov %0, %%dr1\n\tmov %0, %%dr2\n\tmov %0, %%dr3"
-                     :
-                     : "r"(address));
     dr6_write(0xFFFF0FFFull);
-    __asm__ volatile("mov %0, %%ds\n\tmov %0, %%es\n\tmov %0, %%fs\n\tmov %0, %%gs" : : "r"(0));
-    dr7_write(DR7_FIXED | 0x55); /* four execution breakpoints */
+    dr7_write(DR7_FIXED | 0x55); /* execution breakpoints where nothing is executed */
     return 0;
+}
+
+static void put_back(const struct reading *r)
+{
+    mark((uint16_t)(r->value[V_FS_GS_LDTR] >> 32), 0);
+    for (unsigned i = 0; i < MSRS; i++)
+        msr_write(restored_msrs[i].number, r->msr[i]);
 }
 
 CHECK(state_restored, .name = "boot.takeover.state_restored", .clauses = "", .kind = SOFTWARE,
       .needs = NEED_FIRMWARE)
 {
-    static struct reading before, after;
+    static struct reading firmwares, before, after;
 
-    load_xmm(0x11);
+    /* Marked first: an earlier take-over may have left the kernel's values behind already. */
+    read_all(&firmwares);
+    mark(firmwares.value[V_CS_DS_ES_SS] & 0xFFFF, 0x2468A011);
     read_all(&before);
     run->platform->take_over_bare(make_a_mess, NULL);
     read_all(&after);
+    put_back(&firmwares);
 
     EXPECT(run, after.value[V_IF] != 0, "interrupts are off in firmware mode");
+    EXPECT(run, after.value[V_CR3] != paging_kernel_space()->cr3, "CR3 is still the kernel's");
+    EXPECT(run, after.value[V_GDT_BASE] != (uint64_t)(uintptr_t)cpu_get(0)->tables->gdt,
+           "the GDT is still the kernel's");
+    EXPECT(run, after.value[V_IDT_BASE] != (uint64_t)(uintptr_t)trap_idt(),
+           "the IDT is still the kernel's");
     for (unsigned i = 0; i < VALUES; i++)
         EXPECT_EQ(run, after.value[i], before.value[i], value_names[i]);
     for (unsigned i = 0; i < MSRS; i++)
