@@ -167,29 +167,31 @@ void trace_evidence(struct trace *t, const struct expected_edge *expected, size_
 
 /* --- judgement */
 
+static bool report_bad_record(struct trace *t, size_t bad, const char *why)
+{
+    struct compare_result where = {.record_index = bad, .what = why};
+
+    if (bad == t->count) {
+        run_held(t->run);
+        return true;
+    }
+    run_fail(t->run, "record %zu of %zu: %s", bad, t->count, why);
+    trace_evidence(t, NULL, 0, &where);
+    return false;
+}
+
+bool trace_expect_sources(struct trace *t)
+{
+    return report_bad_record(t, trace_sources(t->records, t->count, fetch, is_event, NULL),
+                             "from is neither a branch nor an event");
+}
+
 bool trace_expect_sane(struct trace *t)
 {
     const char *why = "";
-    struct compare_result where = {0};
     size_t bad = trace_connected(t->records, t->count, fetch, is_event, NULL, &why);
 
-    if (bad < t->count) {
-        where.record_index = bad;
-        where.what = why;
-        run_fail(t->run, "record %zu is not connected to the one before: %s", bad, why);
-        trace_evidence(t, NULL, 0, &where);
-        return false;
-    }
-    bad = trace_sources(t->records, t->count, fetch, is_event, NULL);
-    if (bad < t->count) {
-        where.record_index = bad;
-        where.what = "from is neither a branch nor an event";
-        run_fail(t->run, "record %zu: %s", bad, where.what);
-        trace_evidence(t, NULL, 0, &where);
-        return false;
-    }
-    run_held(t->run);
-    return true;
+    return report_bad_record(t, bad, why) && trace_expect_sources(t);
 }
 
 static struct compare_options options_for(struct trace *t, unsigned ring)

@@ -80,10 +80,12 @@ static void take_records(struct run *run, struct trace *t)
     if (!record_pool)
         record_pool = arena_alloc(TRACE_RECORDS_MAX * sizeof(*record_pool));
     NEED(run, record_pool, "the arena has no room for records");
-    NEED(run, t->setup.records <= TRACE_RECORDS_MAX - record_pool_used,
+    if (!t->setup.keep)
+        t->setup.keep = t->setup.records;
+    NEED(run, t->setup.keep <= TRACE_RECORDS_MAX - record_pool_used,
          "too many records for one check");
     t->records = record_pool + record_pool_used;
-    record_pool_used += t->setup.records;
+    record_pool_used += t->setup.keep;
 }
 
 void trace_open(struct run *run, struct trace *t, const struct trace_setup *setup)
@@ -150,7 +152,7 @@ static void collect(void *context, const struct bts_record *records, size_t coun
 {
     struct collection *c = context;
 
-    for (size_t i = 0; i < count && c->used < c->t->setup.records; i++)
+    for (size_t i = 0; i < count && c->used < c->t->setup.keep; i++)
         c->t->records[c->used++] =
             (struct trace_record){records[i].from, records[i].to, records[i].flags};
 }

@@ -83,6 +83,8 @@ bool trace_expect_workload(struct trace *t, const struct workload *w, unsigned r
                            struct compare_result *result);
 /* The two generic conditions alone: connected, and every from a branch or an event. */
 bool trace_expect_sane(struct trace *t);
+/* The second alone, for traces that a filter has left gaps in. */
+bool trace_expect_sources(struct trace *t);
 
 /* "guest:jcc.taken+1f", "vector.14", "bracket.call", ...; returns out. */
 const char *trace_symbol(uint64_t address, char *out, size_t bytes);
