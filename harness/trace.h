@@ -28,6 +28,7 @@ struct trace_setup {
     uint64_t extra_bytes; /* the buffer is this much longer than its records (break_rules) */
     uint64_t base_offset; /* from the start of its first page; 0 = 64 */
     bool break_rules;     /* as in struct bts_config */
+    size_t keep;          /* room in records[]; 0 = the capacity */
 };
 
 struct trace {
