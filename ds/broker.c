@@ -110,14 +110,14 @@ enum ds_error broker_set(enum broker_client client, uint64_t bits)
 {
     irqflags_t flags = irq_save();
     struct broker_cpu *cpu = broker_cpu();
-    enum ds_error error = may_set(cpu, client, bits);
+    enum ds_error error;
 
-    if (error == DS_OK) {
-        cpu->depth++;
-        if (broker_commit(cpu, client, bits))
-            error = DS_EOPNOTSUPP;
-        cpu->depth--;
-    }
+    /* Raised before the look at the area, which from now on no NMI may take away. */
+    cpu->depth++;
+    error = may_set(cpu, client, bits);
+    if (error == DS_OK && broker_commit(cpu, client, bits))
+        error = DS_EOPNOTSUPP;
+    cpu->depth--;
     irq_restore(flags);
     return error;
 }
@@ -201,6 +201,8 @@ uint64_t broker_db_taken(void)
     uint64_t held = broker_value(cpu) & ~cpu->unowned;
     uint64_t lost = held ? held & ~msr_read(MSR_IA32_DEBUGCTL) : 0;
 
+    /* A call that we interrupted may have set bits that it has not published yet. */
+    cpu->writes++;
     if (lost) {
         cpu->depth++;
         for (int client = 0; client < BROKER_CLIENTS; client++)
@@ -239,7 +241,6 @@ static enum ds_error open_bracket(struct broker_cpu *cpu, enum broker_client cli
         return error;
     if (cpu->bits[client] & DEBUGCTL_TR)
         return DS_EBUSY;
-    cpu->depth++;
     *off = broker_value(cpu);
     *on = value_with(cpu, client, bits);
     if (msr_write_try(MSR_IA32_DEBUGCTL, *on & ~DEBUGCTL_TR)) {
@@ -249,7 +250,6 @@ static enum ds_error open_bracket(struct broker_cpu *cpu, enum broker_client cli
         cpu->shadow = *on;
         cpu->writes++;
     }
-    cpu->depth--;
     return error;
 }
 
@@ -260,17 +260,21 @@ enum ds_error broker_bracket(enum broker_client client, uint64_t bits, uint64_t 
     struct broker_cpu *cpu = broker_cpu();
     uint64_t before = broker_bits(client);
     uint64_t on, off, result;
-    enum ds_error error = open_bracket(cpu, client, bits, &on, &off);
+    enum ds_error error;
 
+    /* In progress until the end: nobody may take the area from a trace about to start. */
+    cpu->depth++;
+    error = open_bracket(cpu, client, bits, &on, &off);
     irq_restore(flags);
-    if (error != DS_OK)
+    if (error != DS_OK) {
+        cpu->depth--;
         return error;
+    }
     result = ds_bracket(on, off, fn, arg, MSR_IA32_DEBUGCTL);
     if (value)
         *value = result;
     /* off may be stale by now: fn, or a handler inside it, may have changed other masks. */
     flags = irq_save();
-    cpu->depth++;
     broker_commit(cpu, client, before);
     cpu->depth--;
     irq_restore(flags);
