@@ -43,3 +43,9 @@ test_guest_steps_LIBS := $(GUEST_HOST_LIBS)
 
 HOST_TESTS += test_hw_paging
 test_hw_paging_SRCS = harness/tests/test_hw_paging.c hw/paging.c
+# The assembly of the image itself; plain code, for exact branches and handlers that may print.
+HOST_TESTS += test_ds_bracket
+test_ds_bracket_SRCS := harness/tests/test_ds_bracket.c
+test_ds_bracket_CFLAGS := -fno-sanitize=all -D_GNU_SOURCE
+test_ds_bracket_LIBS := $(OUT)/obj/ds/bracket.asm.o
+$(OUT)/host/test_ds_bracket: $(OUT)/obj/ds/bracket.asm.o
