@@ -50,7 +50,9 @@ $(OUT)/obj/%.o: %.c Makefile | $(DEPS_FIRST)
 
 $(OUT)/obj/%.asm.o: %.asm Makefile | $(DEPS_FIRST)
 	@mkdir -p $(@D)
-	$(NASM) -f elf64 -g -F dwarf -I. -I$(dir $<) -MD $(@:.o=.d) -MT $@ -o $@ $<
+	@# Not -MD: NASM 2.16 then leaves the included files out.
+	$(NASM) -f elf64 -I. -I$(dir $<) -M -MP -MF $(@:.o=.d) -MT $@ $<
+	$(NASM) -f elf64 -g -F dwarf -I. -I$(dir $<) -o $@ $<
 
 # The version is one generated header, touched only when it changes.
 $(OUT)/gen/version.h: FORCE | $(DEPS_FIRST)

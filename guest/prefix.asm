@@ -100,17 +100,19 @@ WORKLOAD prefix.call, RING0 | RING3 | STEPPABLE
     PREFIXED RET, .ret_rex, {REX_W}, ret
 .ret_rex:
     lea     rax, [.ret_rep]
-    push    rax
+    mov     [rsp], rax
     PREFIXED RET, .ret_rep, {REP_}, ret
 .ret_rep:
     LEAVE
 ENDWORKLOAD
 
 ; 15 bytes, the longest instruction there is.
+%define SIX_HINTS HINT, HINT, HINT, HINT, HINT, HINT
+
 WORKLOAD prefix.longest, RING0 | RING3 | STEPPABLE
     cmp     eax, eax
-    PREFIXED_OVER JCC, {HINT, HINT, HINT, HINT, HINT, HINT, HINT, HINT, HINT}, {je near}
-    PREFIXED_OVER JMP, {HINT, HINT, HINT, HINT, HINT, HINT, HINT, HINT, HINT, BND}, {jmp near}
-    PREFIXED_OVER JCC, {BND, HINT, HINT, HINT, HINT, HINT, HINT, HINT, HINT, HINT, HINT, HINT, HINT}, {je short}
+    PREFIXED_OVER JCC, {SIX_HINTS, HINT, HINT, HINT}, {je near}
+    PREFIXED_OVER JMP, {SIX_HINTS, HINT, HINT, HINT, BND}, {jmp near}
+    PREFIXED_OVER JCC, {BND, SIX_HINTS, SIX_HINTS}, {je short}
     LEAVE
 ENDWORKLOAD

@@ -39,3 +39,5 @@ guest_exit_syscall:
 ; The data pages follow the region's last page, in either ring (guest/env.c).
     align   4096, int3
 guest_data:
+
+section .note.GNU-stack noalloc noexec nowrite progbits
