@@ -49,3 +49,9 @@ test_ds_bracket_SRCS := harness/tests/test_ds_bracket.c
 test_ds_bracket_CFLAGS := -fno-sanitize=all -D_GNU_SOURCE
 test_ds_bracket_LIBS := $(OUT)/obj/ds/bracket.asm.o
 $(OUT)/host/test_ds_bracket: $(OUT)/obj/ds/bracket.asm.o
+
+# -no-pie: addresses at run time are those of objdump's listing.
+HOST_TESTS += test_oracle_host
+test_oracle_host_SRCS = harness/tests/test_oracle_host.c harness/tests/oracle_snippets.S \
+    harness/step.c harness/decode.c harness/branch.c
+test_oracle_host_CFLAGS = -no-pie -fno-pie
