@@ -162,6 +162,10 @@ enum run_verdict harness_end(void)
     struct coverage software = coverage_of(SOFTWARE);
     struct coverage open = coverage_of(CHARACTERISE);
 
+    if (suite.options->bench) {
+        print_end(&(struct tally){0}, "skip");
+        return RUN_SKIP;
+    }
     out_line("# coverage must=%u/%u software=%u/%u characterise=%u/%u", must.covered,
              must.total, software.covered, software.total, open.covered, open.total);
     if (strcmp(suite.platform->provider, "model") == 0)
