@@ -52,7 +52,7 @@ static void put_number(struct sink *s, const struct spec *spec, uint64_t value, 
     put_padded(s, spec, text + at, sizeof(text) - at);
 }
 
-static const char *parse_spec(const char *f, struct spec *spec)
+static const char *parse_spec(const char *f, struct spec *spec, va_list *args)
 {
     *spec = (struct spec){.precision = -1};
     for (;; f++) {
@@ -65,9 +65,13 @@ static const char *parse_spec(const char *f, struct spec *spec)
     }
     for (; *f >= '0' && *f <= '9'; f++)
         spec->width = spec->width * 10 + (*f - '0');
-    if (*f == '.')
+    if (f[0] == '.' && f[1] == '*') {
+        spec->precision = va_arg(*args, int);
+        f += 2;
+    } else if (*f == '.') {
         for (spec->precision = 0, f++; *f >= '0' && *f <= '9'; f++)
             spec->precision = spec->precision * 10 + (*f - '0');
+    }
     for (; *f == 'l' || *f == 'z' || *f == 'h'; f++)
         spec->longs += *f == 'h' ? -1 : 1;
     return f;
@@ -140,7 +144,7 @@ size_t vfmt(char *out, size_t size, const char *format, va_list arguments)
             put(&s, *f);
             continue;
         }
-        f = parse_spec(f + 1, &spec);
+        f = parse_spec(f + 1, &spec, &args);
         if (*f == 0)
             break;
         put_conversion(&s, *f, &spec, &args);

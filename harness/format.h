@@ -8,8 +8,8 @@
 
 /*
  * %s %c %d %i %u %x %X %p %%, the length modifiers l, ll, z and h/hh, width, zero fill and
- * left adjustment, precision for %s. Always terminates; returns the bytes written without the
- * terminator (the text is cut at the size, unlike snprintf's return value).
+ * left adjustment, precision (also .*) for %s. Always terminates; returns the bytes written
+ * without the terminator (the text is cut at the size, unlike snprintf's return value).
  */
 size_t fmt(char *out, size_t size, const char *format, ...)
     __attribute__((format(printf, 3, 4)));

@@ -146,7 +146,9 @@ def judge(log, filed, ending, profile, whole=True, strict_skip=False):
         report["verdict"] = "usage"
         words = "; ".join(log.messages) or "bad usage, and the image did not say which"
         return Judgement(report, USAGE, words, "serial")
-    problems = [fault.text for fault in log.faults]
+    # How the machine ended explains a missing end line better than its absence does.
+    problems = [fault.text for fault in log.faults
+                if not (fault.kind == "no-end" and ending.text)]
     if ending.text and ending.text not in problems:
         problems.insert(0, ending.text)
     if log.bail:
@@ -189,7 +191,8 @@ def weigh(judgement, log, profile, whole, strict_skip):
             continue
         check["expected_verdict"] = verdict
         failed |= check["verdict"] == "fail"
-        judgement.notes.append("not as expected: " + text)
+        if check["verdict"] in ("pass", "skip"):
+            judgement.notes.append("not as expected: " + text)
     if not report["checks"] and not problems:
         problems.append("nothing ran")
     judgement.status, judgement.reason = status(report, failed, away, problems, profile,

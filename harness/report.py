@@ -90,6 +90,8 @@ def summary(judgement, limit=22):
     """Lines for a person: every failure with its evidence, at most a screenful."""
     report = judgement.report
     bad = [c for c in report["checks"] if c["verdict"] in ("fail", "error")]
+    lost = [c["name"] for c in bad if c["reason"] == "not run"]
+    bad = [c for c in bad if c["reason"] != "not run"]
     bad.sort(key=lambda check: check["verdict"] != "fail")
     head = ["problem: " + text for text in judgement.problems[:4]]
     head += [text for text in judgement.notes[:4]]
@@ -108,6 +110,8 @@ def summary(judgement, limit=22):
         lines = lines[:room - 1]
     if hidden:
         lines.append("... and %d more lines in report.json" % hidden)
+    if lost:
+        lines.append("ERROR not run: %d checks, %s to %s" % (len(lost), lost[0], lost[-1]))
     return head + lines + [closing(report)]
 
 

@@ -125,7 +125,9 @@ class Run:
     def machine(self, accel, gdb=None):
         """A new volume and a new QEMU on it."""
         profile = ["profile=" + self.profile] if self.profile else []
-        fat.create(self.volume, self.args.image, self.options + profile + ["exit=debug"])
+        # First as well as last: parsing stops at a word it cannot use, and the last one wins.
+        leave = ["exit=debug"]
+        fat.create(self.volume, self.args.image, leave + self.options + profile + leave)
         cpu = self.args.cpu or ("host" if accel == "kvm" else "Haswell,+svm")
         words = qemu.command(self.qemu, self.firmware, self.out, self.volume, accel, cpu,
                              self.cpus, gdb)

@@ -20,18 +20,25 @@ const struct suite *suite_state(void)
     return &suite;
 }
 
+static void new_run_id(void)
+{
+    suite.run_id = (uint32_t)(tsc_read() * 2654435761u >> 8);
+}
+
 void harness_init(const struct platform *platform, const struct options *options)
 {
     suite.platform = platform;
     suite.options = options;
-    suite.run_id = (uint32_t)(tsc_read() * 2654435761u >> 8);
+    new_run_id();
     out_init(platform);
     arena_init(platform->arena, platform->arena_bytes);
 }
 
 static void print_banner(void)
 {
-    out_line("waymark format=1 run=%08X profile=%s", suite.run_id, suite.options->profile);
+    /* Options that could not be read name no profile. */
+    out_line("waymark format=1 run=%08X profile=%s", suite.run_id,
+             suite.options ? suite.options->profile : "unknown");
 }
 
 static void print_end(const struct tally *t, const char *verdict)
@@ -45,6 +52,7 @@ void harness_usage(const struct platform *platform, const char *message)
     struct tally none = {0};
 
     suite.platform = platform;
+    new_run_id();
     out_init(platform);
     print_banner();
     out_line("waymark: %s", message);

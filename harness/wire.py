@@ -134,7 +134,8 @@ class Parser:
         if banner:
             self.banner(banner)
         elif not log.run:
-            return                      # the firmware's own output, before the image started
+            # The firmware's own output, or an image that could not even begin.
+            log.messages += MESSAGE.findall(text)
         elif log.end:
             self.after_end(text, raw)
         elif len(raw) > LINE_LIMIT or not all(32 <= b < 127 for b in raw):
@@ -251,7 +252,8 @@ class Parser:
         """No more bytes will come: the whole-log rules."""
         log = self.log
         if not log.run:
-            self.fault("no-banner", "no banner: the image did not start")
+            self.fault("no-banner", "no banner: %s" % (
+                "; ".join(log.messages) or "the image did not start"))
         elif not log.end:
             if self.rest:
                 self.fault("cut", "the log stops inside a line: " + shown(self.rest))

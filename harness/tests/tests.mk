@@ -55,3 +55,9 @@ HOST_TESTS += test_oracle_host
 test_oracle_host_SRCS = harness/tests/test_oracle_host.c harness/tests/oracle_snippets.S \
     harness/step.c harness/decode.c harness/branch.c
 test_oracle_host_CFLAGS = -no-pie -fno-pie
+
+HOST_TESTS += test_format
+test_format_SRCS = harness/tests/test_format.c harness/format.c
+
+HOST_TESTS += test_options
+test_options_SRCS = harness/tests/test_options.c harness/options.c harness/format.c

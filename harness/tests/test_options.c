@@ -1,0 +1,137 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* Options: every key, bad values that must name word and way out, patterns, arbitrary bytes. */
+#include "harness/options.h"
+#include "harness/tests/unit.h"
+
+static struct options options;
+static char error[200];
+
+static bool parse(const char *text)
+{
+    options_default(&options);
+    error[0] = 0;
+    return options_parse(&options, text, strlen(text), error, sizeof(error));
+}
+
+static void good_words(void)
+{
+    ASSERT(parse("run=bts.*,hw.* cpus=2\r\nprovider=model # a comment run=x\n seed=0x10"));
+    EXPECT_STR(options.run, "bts.*,hw.*");
+    EXPECT_EQ(options.cpus, 2);
+    EXPECT_EQ(options.provider, PROVIDER_MODEL);
+    EXPECT_EQ(options.seed, 16);
+    ASSERT(parse("serial=none exit=debug soak=1 selftest=leak baud=9600 profile=qemu"));
+    EXPECT_EQ(options.serial_port, 0);
+    EXPECT_EQ(options.exit, EXIT_DEBUG);
+    EXPECT(options.soak);
+    EXPECT_EQ(options.selftest, SELFTEST_LEAK);
+    EXPECT_EQ(options.baud, 9600);
+    ASSERT(parse("serial=0x2e8 serial=com2 policy=wrap:after defect=x"));
+    EXPECT_EQ(options.serial_port, 0x2F8);
+    EXPECT_EQ(options.model_words, 2);
+    EXPECT_STR(options.model_word[0], "policy=wrap:after");
+    EXPECT(parse(""));
+}
+
+static void bad_words(void)
+{
+    static const struct {
+        const char *text, *names;
+    } cases[] = {
+        {"rum=x", "rum"},
+        {"run", "run"},
+        {"=x", "=x"},
+        {"run=", "run"},
+        {"cpus=0", "cpus"},
+        {"cpus=65", "cpus"},
+        {"cpus=2x", "2x"},
+        {"seed=", "seed"},
+        {"seed=0x", "seed"},
+        {"seed=18446744073709551616", "seed"},
+        {"soak=2", "soak"},
+        {"provider=intel", "intel"},
+        {"selftest=yes", "yes"},
+        {"exit=now", "now"},
+        {"serial=com9", "com9"},
+        {"baud=7", "baud"},
+        {"profile=A", "profile"},
+        {"run=\x80", "0x80"},
+    };
+
+    for (unsigned i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+        EXPECT(!parse(cases[i].text));
+        EXPECT(strstr(error, cases[i].names) != NULL);
+        EXPECT(strlen(error) > strlen(cases[i].names) + 10);
+    }
+}
+
+static void long_words(void)
+{
+    char text[1200];
+
+    memset(text, 'a', sizeof(text));
+    memcpy(text, "run=", 4);
+    text[4 + 250] = 0;
+    EXPECT(parse(text));
+    text[4 + 250] = 'a';
+    text[sizeof(text) - 1] = 0;
+    EXPECT(!parse(text));
+    /* More model words than there is room for. */
+    text[0] = 0;
+    for (unsigned i = 0; i < OPTION_MODEL_WORDS; i++)
+        strcat(text, "defect=d ");
+    EXPECT(parse(text));
+    strcat(text, "defect=d");
+    EXPECT(!parse(text));
+}
+
+static void patterns(void)
+{
+    EXPECT(glob_list_match("bts.*", "bts.record.size"));
+    EXPECT(!glob_list_match("bts.*", "hw.trap"));
+    EXPECT(glob_list_match("x,bts.record.size", "bts.record.size"));
+    EXPECT(!glob_list_match("bts.record", "bts.record.size"));
+    EXPECT(glob_list_match("*.si?e", "bts.record.size"));
+    EXPECT(glob_list_match("*a*b*c*", "xxaxxbxxcxx"));
+    EXPECT(!glob_list_match("*a*b*c", "xxaxxbxxcxx"));
+    EXPECT(!glob_list_match("", "x"));
+    EXPECT(!glob_list_match(",,", "x"));
+    EXPECT(glob_list_match("*", "x"));
+}
+
+/* Whatever a boot entry holds, parsing ends, and a refusal says something. */
+static void arbitrary_bytes(void)
+{
+    static const char alphabet[] = "run=cpus,*? \n#\x01\xff\x00policy:0x1";
+    char text[96];
+    unsigned state = 12345, refused = 0;
+
+    for (unsigned round = 0; round < 50000; round++) {
+        size_t bytes;
+
+        state = state * 1664525 + 1013904223;
+        bytes = (state >> 20) % sizeof(text);
+
+        for (size_t i = 0; i < bytes; i++) {
+            state = state * 1664525 + 1013904223;
+            text[i] = alphabet[(state >> 16) % (sizeof(alphabet) - 1)];
+        }
+        options_default(&options);
+        error[0] = 0;
+        if (!options_parse(&options, text, bytes, error, sizeof(error))) {
+            refused++;
+            ASSERT(error[0] != 0);
+        }
+    }
+    EXPECT(refused > 1000);
+}
+
+int main(void)
+{
+    RUN(good_words);
+    RUN(bad_words);
+    RUN(long_words);
+    RUN(patterns);
+    RUN(arbitrary_bytes);
+    UNIT_END();
+}
