@@ -114,9 +114,7 @@ WORKLOAD loop.long.forward, RING0 | RING3 | STEPPABLE
 .back:  jmp near .top
     times 40 nop
 .leave:
-%rep 1000
-    RECORD  JMP, .back, .top
-%endrep
+    RECORD  JMP, .back, .top, 1000
     RECORD  JCC, .out, .leave
     LEAVE
 ENDWORKLOAD

@@ -6,26 +6,30 @@ default rel
 
 %include "guest/edges.inc"
 
+%include "guest/page.asm"
+
 ; The order lets ordinary code fill the space up to the page boundaries.
 %include "guest/near.asm"
 %include "guest/jcc.asm"
 %include "guest/loop.asm"
-%include "guest/page_end.asm"
+%include "guest/straight.asm"
 %include "guest/call.asm"
+PAGE_CALL_AT_END
 %include "guest/zero.asm"
 %include "guest/prefix.asm"
-%include "guest/straight.asm"
 %include "guest/interrupt.asm"
-%include "guest/page_cross.asm"
+PAGE_JCC_AT_END
 %include "guest/recursion.asm"
 %include "guest/syscall.asm"
 %include "guest/int.asm"
 %include "guest/fault.asm"
+PAGE_JCC_CROSSING
 %include "guest/page_fault.asm"
 %include "guest/trap.asm"
 %include "guest/far.asm"
 %include "guest/program.asm"
 %include "guest/bench.asm"
+PAGE_JMP_CROSSING
 
 ; Where a ring-3 workload's RET goes: hands its result over and asks to be left.
 global guest_exit:function hidden, guest_exit_syscall:function hidden
