@@ -162,11 +162,11 @@ class Progress:
         self.last = ""
 
     def __call__(self, log):
-        if not self.stream or log.step == self.last:
+        name = log.step or (log.results[-1].name if log.results else "")
+        if not self.stream or name == self.last:
             return
-        self.last = log.step
-        self.stream.write("\r\x1b[K%d/%d %s" % (
-            len(log.results), log.plan or 0, log.step))
+        self.last = name
+        self.stream.write("\r\x1b[K%d/%d %s" % (len(log.results), log.plan or 0, name))
         self.stream.flush()
 
     def clear(self):
