@@ -1,0 +1,60 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * Oracle and trace: two runs from one state, stepped and recorded.
+ *
+ * Claim: SDM Vol. 3, "Branch Trace Store (BTS)": a record for each taken branch, interrupt and
+ * exception, in program order.
+ * How: each workload is stepped first and traced afterwards; record by record the trace must
+ * be what the oracle saw. For programs without labels the oracle is the only one that knows.
+ * Wrong if: the program takes another path the second time; registers, data and stack start
+ * alike, and none of these programs reads time.
+ */
+#define CHECK_GROUP "28 bts.oracle"
+#include "harness/witness.h"
+
+static bool stepped_and_traced_agree(struct run *run, const struct workload *w,
+                                     uint64_t argument)
+{
+    struct oracle oracle = witness_follow(run, w, argument);
+    struct guest_run r = {.argument = argument};
+    struct trace t;
+    bool same;
+
+    trace_open(run, &t, &(struct trace_setup){.records = oracle.count + 4096});
+    trace_workload(&t, w, 3, &r);
+    same = trace_expect(&t, oracle.edges, oracle.count, 3, NULL);
+    run_deferred_now(run);
+    return same;
+}
+
+CHECK(programs, .name = "bts.oracle.programs", .clauses = "GEN-01 GEN-20 GEN-21", .kind = MUST,
+      .needs = NEED_BTS)
+{
+    static const char *const names[] = {"program.sort", "program.interpreter", "bench.call"};
+
+    for (unsigned i = 0; i < sizeof(names) / sizeof(names[0]); i++) {
+        const struct workload *w = trace_find(run, names[i]);
+
+        for (unsigned seed = 1; seed <= run_count(run, 100); seed++) {
+            if (!stepped_and_traced_agree(run, w, seed * 7))
+                return;
+        }
+    }
+}
+
+CHECK(workloads, .name = "bts.oracle.workloads", .clauses = "GEN-01 GEN-20 GEN-21",
+      .kind = MUST, .needs = NEED_BTS)
+{
+    unsigned compared = 0;
+
+    for (size_t i = 0; i < workload_count(); i++) {
+        const struct workload *w = workload_at(i);
+
+        if (!(w->flags & WORKLOAD_STEPPABLE) || !(w->flags & WORKLOAD_RING3))
+            continue;
+        if (!stepped_and_traced_agree(run, w, 25))
+            run_detail(run, "in workload %s", w->name);
+        compared++;
+    }
+    EXPECT(run, compared >= 60, "only %u workloads were compared", compared);
+}

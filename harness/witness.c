@@ -1,0 +1,64 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* The step oracle inside a check. */
+#include "harness/witness.h"
+
+#include "harness/arena.h"
+#include "harness/format.h"
+
+static struct expected_edge *pool;
+
+struct expected_edge *witness_edges(struct run *run)
+{
+    if (!pool)
+        pool = arena_alloc(WITNESS_EDGES * sizeof(*pool));
+    NEED(run, pool, "the arena has no room for the oracle's edges");
+    return pool;
+}
+
+struct oracle witness_follow(struct run *run, const struct workload *w, uint64_t argument)
+{
+    struct oracle oracle = {.edges = witness_edges(run), .max = WITNESS_EDGES};
+    struct guest_run r = {.workload = w, .argument = argument};
+    char place[48];
+
+    if (!oracle_step(trace_guest(run), &r, &oracle)) {
+        run_error(run, "the oracle lost %s at %s: %s", w->name,
+                  trace_symbol(oracle.error_rip, place, sizeof(place)), oracle.error);
+        run_stop(run);
+    }
+    NEED(run, oracle.count <= oracle.max, "%s has more edges than the oracle keeps", w->name);
+    return oracle;
+}
+
+static void detail(struct run *run, const char *who, const struct expected_edge *edges,
+                   size_t count, size_t at)
+{
+    char from[48], to[48];
+
+    if (at >= count)
+        run_detail(run, "%s: nothing after edge %zu", who, count);
+    else
+        run_detail(run, "%s %zu: %s -> %s %s", who, at,
+                   trace_symbol(edges[at].from, from, sizeof(from)),
+                   trace_symbol(edges[at].to, to, sizeof(to)), edge_kind_name(edges[at].kind));
+}
+
+bool witness_expect(struct run *run, const struct workload *w,
+                    const struct expected_edge *expected, size_t count,
+                    const struct oracle *oracle)
+{
+    struct guest_place place = guest_place(trace_guest(run), 3, 0);
+    struct compare_options options = {
+        .guest_low = place.low, .guest_high = place.high, .crossing = CROSSING_UNKNOWN};
+    struct compare_result result;
+
+    /* The oracle writes every event down: nothing of an open clause may be absent. */
+    options.settled_present = ~0u;
+    compare_edges(expected, count, oracle->edges, oracle->count, &options, &result);
+    if (EXPECT(run, result.same, "%s: the oracle saw something else: %s, edge %zu of %zu",
+               w->name, result.what, result.record_index, oracle->count))
+        return true;
+    detail(run, "expected", expected, count, result.expected_index);
+    detail(run, "oracle", oracle->edges, oracle->count, result.record_index);
+    return false;
+}

@@ -1,0 +1,31 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* The step oracle inside a check: following a workload, and setting it beside another witness.
+ */
+#ifndef HARNESS_WITNESS_H
+#define HARNESS_WITNESS_H
+
+#include "harness/check.h"
+#include "harness/oracle.h"
+#include "harness/trace.h"
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#define WITNESS_EDGES 16384
+
+/*
+ * Steps the workload in ring 3 with this argument; ends the check as an error when the oracle
+ * loses the thread. The edges belong to the suite and last until the next call.
+ */
+struct oracle witness_follow(struct run *run, const struct workload *w, uint64_t argument);
+
+/* The array behind it, for checks that drive the oracle themselves: WITNESS_EDGES long. */
+struct expected_edge *witness_edges(struct run *run);
+
+/* Asserts that the oracle saw exactly these edges, kinds and privilege levels included. */
+bool witness_expect(struct run *run, const struct workload *w,
+                    const struct expected_edge *expected, size_t count,
+                    const struct oracle *oracle);
+
+#endif
