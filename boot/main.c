@@ -44,6 +44,10 @@ static void run_groups(void)
         harness_bench();
         return;
     }
+    if (options.prove) {
+        harness_prove();
+        return;
+    }
     while (harness_next_group())
         files_flush();
 }

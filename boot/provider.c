@@ -4,6 +4,7 @@
 
 #include "boot/memory.h"
 #include "boot/platform.h"
+#include "boot/stand_in.h"
 
 #include "ds/probe.h"
 #include "harness/format.h"
@@ -94,6 +95,11 @@ const char *provider_name(void)
 const char *provider_reason(void)
 {
     return reason;
+}
+
+const struct stand_in *provider_stand_in(void)
+{
+    return chosen == RECORDS_MODEL ? &stand_in : NULL;
 }
 
 bool provider_enter(void)

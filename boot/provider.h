@@ -22,6 +22,8 @@ bool provider_choose(const struct options *options, uint64_t top_of_ram, char *e
 const char *provider_name(void);
 /* Why not native; "" when it is. */
 const char *provider_reason(void);
+/* Its switches; NULL where the machine itself records. */
+const struct stand_in *provider_stand_in(void);
 
 /* Around whatever runs taken over. Both do nothing unless the model records. */
 bool provider_enter(void);

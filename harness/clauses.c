@@ -28,7 +28,7 @@ static size_t next_word(const char **list)
     return bytes;
 }
 
-static bool list_names(const char *list, const char *id)
+bool clauses_name(const char *list, const char *id)
 {
     size_t bytes;
 
@@ -44,7 +44,7 @@ static bool decided(const char *id)
         const struct result *r = registry_at(i);
 
         if (r->finished && (r->verdict == VERDICT_PASS || r->verdict == VERDICT_FAIL) &&
-            list_names(r->check->clauses, id))
+            clauses_name(r->check->clauses, id))
             return true;
     }
     return false;

@@ -102,25 +102,33 @@ static void run_guarded(struct run *run)
         run_error(run, "leaked: %s", leaks);
 }
 
-static void execute_one(struct result *r)
+enum verdict execute_check(const struct check *check, struct run *run)
 {
     const struct suite *suite = suite_state();
-    struct run run = {
-        .check = r->check, .options = suite->options, .platform = suite->platform};
-    const char *missing = capability_missing(r->check->needs);
+    const char *missing = capability_missing(check->needs);
+
+    *run = (struct run){.check = check, .options = suite->options, .platform = suite->platform};
+    if (missing)
+        run_skip(run, "%s", missing);
+    else if (check->needs & NEED_FIRMWARE)
+        check->function(run);
+    else
+        run_guarded(run);
+    if (run->verdict == VERDICT_NONE)
+        run_error(run, "reported nothing");
+    return run->verdict;
+}
+
+static void execute_one(struct result *r)
+{
+    struct run run = {.check = r->check};
     uint64_t start = tsc_read();
 
     out_line("# step %s", r->check->name);
     if (r->skip_by_option)
         run_skip(&run, "by option skip=");
-    else if (missing)
-        run_skip(&run, "%s", missing);
-    else if (r->check->needs & NEED_FIRMWARE)
-        r->check->function(&run);
     else
-        run_guarded(&run);
-    if (run.verdict == VERDICT_NONE)
-        run_error(&run, "reported nothing");
+        execute_check(r->check, &run);
     r->ticks = tsc_read() - start;
     r->verdict = run.verdict;
     fmt(r->reason, sizeof(r->reason), "%s", run.reason);
@@ -133,11 +141,16 @@ struct range {
     size_t first, end;
 };
 
+void execute_ready(void)
+{
+    trap_unexpected = unexpected;
+}
+
 static uint64_t execute_machine(void *arg)
 {
     const struct range *range = arg;
 
-    trap_unexpected = unexpected;
+    execute_ready();
     for (size_t i = range->first; i < range->end; i++)
         if (registry_at(i)->selected)
             execute_one(registry_at(i));

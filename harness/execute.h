@@ -3,7 +3,18 @@
 #ifndef HARNESS_EXECUTE_H
 #define HARNESS_EXECUTE_H
 
+#include "harness/run.h"
+
 #include <stddef.h>
+
+/*
+ * Runs one check on the machine as taken over, between snapshot and restore, and returns its
+ * verdict. Nothing is printed but its details, nothing is entered in the registry.
+ */
+enum verdict execute_check(const struct check *check, struct run *run);
+
+/* Once in each take-over, before execute_check: unexpected traps then end the check. */
+void execute_ready(void);
 
 /* Runs the selected checks of registry entries [first, end), taking over where they need it. */
 void execute_range(size_t first, size_t end);

@@ -38,6 +38,9 @@ const char *harness_machine_json(size_t *bytes);
 /* bench=1: measures and prints `# bench name=value unit` lines instead of running checks. */
 void harness_bench(void);
 
+/* prove=defects|policies: the suite is judged, by a stand-in processor's switches. */
+void harness_prove(void);
+
 /* Letters and digits that name this machine in the results folder, at most 16. */
 const char *harness_machine_signature(void);
 

@@ -20,4 +20,7 @@ const struct observation *observe_at(size_t index);
 /* NULL when nothing was observed under that name. */
 const char *observe_get(const char *name);
 
+/* Empties the table. */
+void observe_forget(void);
+
 #endif

@@ -62,6 +62,7 @@ static bool parse_bool(const char *text, bool *value)
 static const char *const provider_words[] = {"auto", "native", "model", NULL};
 static const char *const selftest_words[] = {"none",   "fail", "error",   "hang",
                                              "triple", "leak", "corrupt", NULL};
+static const char *const prove_words[] = {"nothing", "defects", "policies", NULL};
 static const char *const exit_words[] = {"return", "debug", "shutdown", NULL};
 static const char *const serial_words[] = {"none", "com1", "com2", "com3", "com4", NULL};
 static const uint16_t serial_ports[] = {0, 0x3F8, 0x2F8, 0x3E8, 0x2E8};
@@ -129,6 +130,10 @@ static const char *set_choice(struct options *o, const char *key, const char *va
         if (!parse_word(value, selftest_words, &word))
             return "none, fail, error, hang, triple, leak or corrupt";
         o->selftest = (enum option_selftest)word;
+    } else if (strcmp(key, "prove") == 0) {
+        if (!parse_word(value, prove_words, &word))
+            return "nothing, defects or policies";
+        o->prove = (enum option_prove)word;
     } else {
         if (!parse_word(value, exit_words, &word))
             return "return, debug or shutdown";
@@ -173,7 +178,7 @@ static const char *set_option(struct options *o, const char *key, const char *va
                               bool *unknown)
 {
     static const char *const numeric[] = {"seed", "cpus", "baud", NULL};
-    static const char *const choice[] = {"provider", "selftest", "exit", NULL};
+    static const char *const choice[] = {"provider", "selftest", "prove", "exit", NULL};
     static const char *const model[] = {"policy", "defect", "cpuid", NULL};
     bool *flag = switch_of(o, key);
 
@@ -213,7 +218,7 @@ static bool parse_one(struct options *o, char *word, char *error, size_t error_b
     wanted = set_option(o, word, equals + 1, &unknown);
     if (unknown)
         fmt(error, error_bytes,
-            "unknown option '%.40s': known are run skip profile provider selftest exit cpus "
+            "unknown option '%.40s': known are run skip profile provider selftest prove exit cpus "
             "serial baud soak bench list verbose x2apic seed policy defect cpuid",
             word);
     else if (wanted)

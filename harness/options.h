@@ -23,6 +23,7 @@ enum option_selftest {
     SELFTEST_LEAK,
     SELFTEST_CORRUPT,
 };
+enum option_prove { PROVE_NOTHING, PROVE_DEFECTS, PROVE_POLICIES };
 enum option_exit { EXIT_RETURN, EXIT_DEBUG, EXIT_SHUTDOWN };
 
 struct options {
@@ -32,6 +33,7 @@ struct options {
     enum option_provider provider; /* provider=auto|native|model */
     enum option_selftest selftest; /* selftest=fail|error|hang|triple|leak|corrupt */
     enum option_exit exit;         /* exit=return|debug|shutdown */
+    enum option_prove prove;       /* prove=defects|policies: judge the suite by the stand-in */
     unsigned cpus;                 /* cpus=1..64: processors to use; 0 = not given */
     uint16_t serial_port;          /* serial=com1..com4|0xPORT|none; 0 = none */
     uint32_t baud;                 /* baud=9600..115200 */

@@ -9,10 +9,13 @@
 #include "harness/platform.h"
 
 #include <stdarg.h>
+#include <stdbool.h>
 
 #define OUT_LINE_BYTES 200
 
 void out_init(const struct platform *platform);
+/* Drops lines until called with false; what runs meanwhile is not part of the record. */
+void out_mute(bool mute);
 void out_line(const char *format, ...) __attribute__((format(printf, 1, 2)));
 void out_vline(const char *prefix, const char *format, va_list arguments);
 

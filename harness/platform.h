@@ -10,6 +10,21 @@
 #include <stddef.h>
 #include <stdint.h>
 
+/* One thing that a stand-in processor can be told to do wrong, or otherwise. */
+struct stand_in_item {
+    const char *name, *description;
+    const char *clause; /* the clause it breaks, or that is open */
+    const char *values; /* of a policy: "first|second", the first in force by default */
+};
+
+/* The switches of a stand-in processor: they are how the suite proves itself. */
+struct stand_in {
+    bool (*defect)(size_t index, struct stand_in_item *item); /* false past the end */
+    bool (*policy)(size_t index, struct stand_in_item *item);
+    /* "defect" with a name or "none", "policy" with "name:value"; false when unknown. */
+    bool (*set)(const char *key, const char *value);
+};
+
 struct platform {
     /*
      * One whole line (no line end inside) to every output. Legal in both modes: while the
@@ -33,6 +48,8 @@ struct platform {
 
     /* Any mode: ends the machine's run for good (exit device if told so, else halts). */
     void (*stop)(void) __attribute__((noreturn));
+
+    const struct stand_in *stand_in; /* NULL: what records is the machine itself */
 
     uint64_t tsc_khz; /* ticks of the time-stamp counter a millisecond; 0 = not known */
     void *arena;      /* identity-mapped, page-aligned memory for the suite's own use */

@@ -8,6 +8,7 @@
 #include "harness/harness.h"
 #include "harness/identity.h"
 #include "harness/out.h"
+#include "harness/prove.h"
 #include "harness/registry.h"
 #include "harness/report.h"
 #include "hw/regs.h"
@@ -103,11 +104,31 @@ bool harness_begin(void)
         print_end(&(struct tally){0}, "skip");
         return false;
     }
-    if (!suite.options->bench) {
+    if (!suite.options->bench && !suite.options->prove) {
         out_line("KTAP version 1");
         out_line("1..%zu", planned);
     }
     return true;
+}
+
+static uint64_t prove(void *arg)
+{
+    (void)arg;
+    execute_ready();
+    if (suite.options->prove == PROVE_DEFECTS)
+        prove_defects();
+    else
+        prove_policies();
+    return 0;
+}
+
+void harness_prove(void)
+{
+    if (suite.platform->stand_in)
+        suite.platform->take_over(prove, NULL);
+    else
+        out_line("waymark: prove= needs provider=model, this is provider=%s",
+                 suite.platform->provider);
 }
 
 bool harness_next_group(void)
@@ -170,7 +191,7 @@ enum run_verdict harness_end(void)
     struct coverage software = coverage_of(SOFTWARE);
     struct coverage open = coverage_of(CHARACTERISE);
 
-    if (suite.options->bench) {
+    if (suite.options->bench || suite.options->prove) {
         print_end(&(struct tally){0}, "skip");
         return RUN_SKIP;
     }
