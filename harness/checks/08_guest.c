@@ -1,28 +1,22 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * The workloads themselves, untraced: the second and third witness before the first is asked.
+ * The workloads themselves, untraced.
  *
  * Claim: every workload runs to its RET in each ring it is made for, takes the events it is
- *   made to take, and the path that its labels name is the path that single steps show.
- * Source: SDM Vol. 3, "Single-Stepping on Branches", "Interrupt and Exception Reference".
- * How: runs each workload plainly; then each steppable one under RFLAGS.TF, and compares what
- *   the oracle wrote down with the labels, edge by edge.
- * Wrong if: labels and oracle err in the same way. They share no code, and the host's unit
- *   tests step the same workloads on another processor.
+ *   made to take and no other, and computes what it should.
+ * Source: SDM Vol. 3, "Interrupt and Exception Reference".
+ * How: runs each one plainly and counts what its handlers saw.
+ * Wrong if: an event is made pending and the local APIC is slower than the bounded wait for
+ *   it; the workload then reports that it was not interrupted.
  */
 #define CHECK_GROUP "08 guest"
 #include "harness/check.h"
 
-#include "guest/abi.h"
 #include "guest/run.h"
-#include "harness/arena.h"
-#include "harness/oracle.h"
 #include "harness/trace.h"
 #include "hw/apic.h"
-#include "hw/regs.h"
 
-#define EDGES_MAX 32768
-#define ARGUMENT  12
+#define ARGUMENT 12
 
 static bool interrupted(const struct workload *w)
 {
@@ -100,33 +94,4 @@ CHECK(guest_ends, .name = "guest.run.ends", .clauses = "", .kind = SOFTWARE)
     EXPECT_EQ(run, r.frame.vector, VECTOR_TIMER, "its vector");
     EXPECT(run, !apic_irr_test(VECTOR_TIMER) && !apic_irr_test(VECTOR_TEST),
            "an interrupt is left pending");
-}
-
-CHECK(guest_labels, .name = "guest.labels.oracle", .clauses = "", .kind = SOFTWARE)
-{
-    struct expected_edge *edges = arena_alloc(EDGES_MAX * sizeof(*edges));
-
-    NEED(run, edges, "the arena has no room for the oracle's edges");
-    for (size_t i = 0; i < workload_count(); i++) {
-        const struct workload *w = workload_at(i);
-        struct guest_run r = {.workload = w, .argument = ARGUMENT};
-        struct oracle oracle = {.edges = edges, .max = EDGES_MAX};
-        struct compare_options options = {0};
-        struct compare_result result;
-        const struct expected_edge *expected;
-        size_t count;
-
-        if (!(w->flags & WORKLOAD_STEPPABLE))
-            continue;
-        if (!EXPECT(run, oracle_step(trace_guest(run), &r, &oracle), "%s: %s at %llx", w->name,
-                    oracle.error, (unsigned long long)oracle.error_rip) ||
-            !w->edge_count)
-            continue;
-        expected = trace_expected(run, w, 3, ARGUMENT, &count);
-        compare_edges(expected, count, edges, oracle.count, &options, &result);
-        EXPECT(run, result.same, "%s: %s, label edge %zu, oracle edge %zu (%llx -> %llx)",
-               w->name, result.what, result.expected_index, result.record_index,
-               (unsigned long long)edges[result.record_index].from,
-               (unsigned long long)edges[result.record_index].to);
-    }
 }

@@ -1,0 +1,109 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * Exceptions and interrupts: one record each, from where and to where.
+ *
+ * Claim: SDM Vol. 3, "Last Branch Records", "Branch Trace Store (BTS)". An exception is
+ *   recorded from the instruction that caused it, an interrupt from the return address that it
+ *   pushes, both to the handler's first instruction; a branch that was taken before comes
+ *   first, and a branch that faults is not taken.
+ * How: workloads that cause each event at a label; the handler fixes the cause or resumes
+ *   elsewhere. The kernel's own branches in between are passed over.
+ * Wrong if: a handler is entered for another reason; its record then has another source.
+ */
+#define CHECK_GROUP "32 bts.event"
+#include "harness/trace.h"
+
+static void judge(struct run *run, unsigned ring, const char *name)
+{
+    const struct workload *w = trace_find(run, name);
+    struct guest_run r = {.interrupts = (w->flags & WORKLOAD_INTERRUPTS) != 0};
+    struct trace t;
+
+    trace_open(run, &t, &(struct trace_setup){.records = 8192});
+    trace_workload(&t, w, ring, &r);
+    if (!trace_expect_workload(&t, w, ring, NULL))
+        run_detail(run, "in %s, ring %u", name, ring);
+    run_deferred_now(run);
+}
+
+static void judge_both(struct run *run, const char *name)
+{
+    judge(run, 3, name);
+    judge(run, 0, name);
+}
+
+CHECK(ud, .name = "bts.event.ud", .clauses = "GEN-06", .kind = MUST, .needs = NEED_BTS)
+{
+    judge_both(run, "fault.ud");
+}
+
+CHECK(de, .name = "bts.event.de", .clauses = "GEN-06", .kind = MUST, .needs = NEED_BTS)
+{
+    judge_both(run, "fault.de");
+}
+
+CHECK(gp, .name = "bts.event.gp", .clauses = "GEN-06", .kind = MUST, .needs = NEED_BTS)
+{
+    judge(run, 3, "fault.gp_privileged");
+    judge_both(run, "fault.gp_address");
+}
+
+/* The instruction is restarted: its own branches, if it has any, follow the fault. */
+CHECK(pf, .name = "bts.event.pf", .clauses = "GEN-06 GEN-21", .kind = MUST, .needs = NEED_BTS)
+{
+    judge_both(run, "pf.read");
+    judge_both(run, "pf.write");
+    judge_both(run, "pf.read_only");
+    judge_both(run, "pf.row");
+    judge(run, 3, "pf.call_stack");
+}
+
+/* Within a REP the source is the REP instruction, and its iterations leave nothing. */
+CHECK(pf_repeat, .name = "bts.event.pf_in_repeat", .clauses = "GEN-06 GEN-02", .kind = MUST,
+      .needs = NEED_BTS)
+{
+    judge_both(run, "pf.repeat");
+}
+
+/* The branch is taken, then the fetch faults: two records. */
+CHECK(pf_fetch, .name = "bts.event.pf_on_fetch", .clauses = "GEN-09 GEN-06", .kind = MUST,
+      .needs = NEED_BTS)
+{
+    judge_both(run, "fault.pf_fetch");
+}
+
+/* The branch faults: one record, the exception's. */
+CHECK(gp_target, .name = "bts.event.gp_on_target", .clauses = "GEN-09 GEN-06", .kind = MUST,
+      .needs = NEED_BTS)
+{
+    judge_both(run, "fault.gp_target");
+}
+
+/* Pending at the end of SYSRETQ or IRETQ, of STI's shadow, of HLT; somewhere in plain code. */
+CHECK(interrupt_ring3, .name = "bts.event.interrupt.ring3", .clauses = "GEN-05 GEN-08",
+      .kind = MUST, .needs = NEED_BTS)
+{
+    judge(run, 3, "interrupt.sysret");
+    judge(run, 3, "interrupt.iret");
+    judge(run, 3, "interrupt.row");
+    judge(run, 3, "interrupt.anywhere");
+}
+
+CHECK(interrupt_ring0, .name = "bts.event.interrupt.ring0", .clauses = "GEN-05", .kind = MUST,
+      .needs = NEED_BTS)
+{
+    judge(run, 0, "interrupt.sti");
+    judge(run, 0, "interrupt.hlt");
+}
+
+CHECK(interrupt_after_branch, .name = "bts.event.interrupt_after_branch", .clauses = "GEN-08",
+      .kind = MUST, .needs = NEED_BTS)
+{
+    judge(run, 0, "interrupt.sti_jmp");
+}
+
+CHECK(nmi, .name = "bts.event.nmi", .clauses = "GEN-05", .kind = MUST, .needs = NEED_BTS)
+{
+    judge(run, 3, "interrupt.nmi");
+    judge(run, 0, "interrupt.nmi_ring0");
+}

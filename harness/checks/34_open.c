@@ -1,0 +1,110 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * Transfers whose record the manual leaves open.
+ *
+ * Claim: none that binds. SDM Vol. 3, "Last Branch Records", names JMP, Jcc, LOOP, CALL,
+ *   interrupts and exceptions; it does not say whether SYSCALL, SYSRET, IRET and #DB leave a
+ *   record, nor whether INT n and INT3 are recorded from themselves or from the return address.
+ * How: the labels list what is admissible; what was seen goes into the fingerprint. Only
+ *   something outside the list fails.
+ * Wrong if: one trace mixes two answers; that fails as well, whatever the manual leaves open.
+ */
+#define CHECK_GROUP "34 bts.open"
+#include "harness/trace.h"
+
+static struct compare_result judge(struct run *run, unsigned ring, const char *name)
+{
+    const struct workload *w = trace_find(run, name);
+    struct guest_run r = {.interrupts = (w->flags & WORKLOAD_INTERRUPTS) != 0};
+    struct compare_result result = {0};
+    struct trace t;
+
+    trace_open(run, &t, &(struct trace_setup){.records = 8192});
+    trace_workload(&t, w, ring, &r);
+    if (!trace_expect_workload(&t, w, ring, &result))
+        run_detail(run, "in %s, ring %u", name, ring);
+    run_deferred_now(run);
+    return result;
+}
+
+static void add(struct compare_result *sum, struct compare_result other)
+{
+    sum->alternative_seen |= other.alternative_seen;
+    sum->primary_seen |= other.primary_seen;
+    sum->optional_seen |= other.optional_seen;
+    sum->optional_absent |= other.optional_absent;
+}
+
+static const char *presence(const struct compare_result *r, enum edge_kind kind)
+{
+    bool seen = r->optional_seen >> kind & 1, absent = r->optional_absent >> kind & 1;
+
+    return seen && absent ? "sometimes" : seen ? "recorded" : absent ? "not recorded" : "?";
+}
+
+static const char *source(const struct compare_result *r, enum edge_kind kind)
+{
+    bool primary = r->primary_seen >> kind & 1, other = r->alternative_seen >> kind & 1;
+
+    return primary && other ? "both"
+           : primary        ? "the instruction"
+           : other          ? "the next instruction"
+                            : "no record";
+}
+
+CHECK(syscall, .name = "bts.open.syscall", .clauses = "GEN-12", .kind = CHARACTERISE,
+      .needs = NEED_BTS)
+{
+    struct compare_result r = judge(run, 3, "syscall.once");
+
+    add(&r, judge(run, 3, "syscall.row"));
+    add(&r, judge(run, 3, "syscall.branches"));
+    add(&r, judge(run, 3, "syscall.mixed"));
+    run_observe(run, "bts.record.syscall", "%s", presence(&r, EDGE_SYSCALL));
+    run_observe(run, "bts.record.sysret", "%s", presence(&r, EDGE_SYSRET));
+}
+
+CHECK(iret, .name = "bts.open.iret", .clauses = "GEN-12", .kind = CHARACTERISE,
+      .needs = NEED_BTS)
+{
+    struct compare_result r = judge(run, 3, "far.iret");
+
+    run_observe(run, "bts.record.iret_ring3", "%s", presence(&r, EDGE_IRET));
+    r = judge(run, 0, "far.iret");
+    run_observe(run, "bts.record.iret_ring0", "%s", presence(&r, EDGE_IRET));
+}
+
+CHECK(int_n, .name = "bts.open.int_n", .clauses = "GEN-11", .kind = CHARACTERISE,
+      .needs = NEED_BTS)
+{
+    struct compare_result r = judge(run, 3, "int80.once");
+
+    add(&r, judge(run, 3, "int80.row"));
+    add(&r, judge(run, 0, "int80.row"));
+    add(&r, judge(run, 3, "int3.long"));
+    add(&r, judge(run, 0, "int3.long"));
+    run_observe(run, "bts.from.int_n", "%s", source(&r, EDGE_INT));
+}
+
+CHECK(int3, .name = "bts.open.int3", .clauses = "GEN-11 GEN-07", .kind = CHARACTERISE,
+      .needs = NEED_BTS)
+{
+    struct compare_result r = judge(run, 3, "int3.once");
+
+    add(&r, judge(run, 3, "int3.row"));
+    add(&r, judge(run, 0, "int3.row"));
+    run_observe(run, "bts.from.int3", "%s", source(&r, EDGE_INT3));
+}
+
+/* The branch that was stepped comes before any record of its #DB. */
+CHECK(single_step, .name = "bts.open.single_step", .clauses = "GEN-10 GEN-07",
+      .kind = CHARACTERISE, .needs = NEED_BTS)
+{
+    struct compare_result r = judge(run, 3, "trap.step");
+
+    add(&r, judge(run, 0, "trap.step"));
+    add(&r, judge(run, 3, "trap.step_jmp"));
+    add(&r, judge(run, 0, "trap.step_jmp"));
+    run_observe(run, "bts.record.db", "%s", presence(&r, EDGE_TRAP));
+    run_observe(run, "bts.from.db", "%s", source(&r, EDGE_TRAP));
+}
