@@ -53,7 +53,7 @@ enum range_fault range_pages(uint64_t cr3, uint64_t base, uint64_t bytes, bool w
         struct paging_walk page;
         enum range_fault fault = RANGE_NOT_MAPPED;
 
-        if (paging_walk(cr3, linear, &page) && page.flags & PAGE_PRESENT)
+        if (paging_walk(cr3, linear, &page))
             fault = page_fault(&page, want_dirty);
         if (fault != RANGE_GOOD)
             return fault;

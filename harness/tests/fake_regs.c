@@ -215,8 +215,7 @@ uint32_t apic_lvt_perf_read(void)
 void apic_lvt_perf_write(uint32_t value)
 {
     visit(FAKE_APIC);
-    if (!fake.lvt_drops)
-        fake.lvt = value & 0x107ff;
+    fake.lvt = value & 0x107ff & ~fake.lvt_drops;
 }
 
 /* --- page tables */

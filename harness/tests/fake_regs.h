@@ -36,7 +36,8 @@ struct fake_machine {
     /* How it misbehaves. */
     uint64_t debugctl_faults; /* bits whose setting gives #GP, beside the reserved ones */
     uint64_t debugctl_drops;  /* bits silently lost */
-    bool no_debugctl, no_misc_enable, no_ds_area, ds_area_drops, lvt_drops;
+    bool no_debugctl, no_misc_enable, no_ds_area, ds_area_drops;
+    uint32_t lvt_drops;
 
     /* How it behaves where the manual is open. */
     bool rests_at_maximum; /* wraps before the next write instead of after the last */

@@ -96,10 +96,12 @@ static void test_arm_refuses(void)
     for (unsigned i = 0; i < sizeof(bad) / sizeof(bad[0]); i++)
         EXPECT_EQ(pmi_arm(&pmi, bad[i]), DS_EINVAL);
     EXPECT_EQ(fake.lvt, MASK);
-    fake.lvt_drops = true;
+    fake.lvt = MASK | 0x33;
+    fake.lvt_drops = 2;
     EXPECT_EQ(pmi_arm(&pmi, FIXED), DS_EIO);
     EXPECT(!pmi.armed);
-    fake.lvt_drops = false;
+    EXPECT_EQ(fake.lvt, MASK | 0x31);
+    fake.lvt_drops = 0;
     EXPECT_EQ(pmi_arm(&pmi, 16), DS_OK);
     pmi_disarm(&pmi);
     pmi.sink = NULL;
@@ -339,6 +341,18 @@ static void test_bad_index(void)
     expect_got(1, 5);
 }
 
+/* A register that will not stop: the buffer is left alone and the handler comes to an end. */
+static void test_cannot_stop(void)
+{
+    start(5, FIXED);
+    bts_start(&bts);
+    fake.debugctl_faults = UINT64_MAX;
+    fake_branches(1, 5);
+    EXPECT_EQ(pmi.bad, 1);
+    EXPECT_EQ(got_count, 0);
+    EXPECT_EQ(area.bts_index, (uintptr_t)(slots + 5));
+}
+
 /* A trace that was stopped before its interrupt came stays stopped. */
 static void test_stays_stopped(void)
 {
@@ -426,6 +440,7 @@ int main(void)
     RUN(test_poll_finds_a_lost_one);
     RUN(test_one_shot);
     RUN(test_bad_index);
+    RUN(test_cannot_stop);
     RUN(test_stays_stopped);
     RUN(test_beyond_never_interrupts);
     RUN(test_order);

@@ -61,3 +61,5 @@ test_format_SRCS = harness/tests/test_format.c harness/format.c
 
 HOST_TESTS += test_options
 test_options_SRCS = harness/tests/test_options.c harness/options.c harness/format.c
+HOST_TESTS += test_ds_range
+test_ds_range_SRCS := harness/tests/test_ds_range.c harness/tests/fake_regs.c ds/range.c ds/layout.c
