@@ -147,6 +147,11 @@ unsigned cpu_perfmon_version(void)
     return query(LEAF_PERFMON).eax & 0xFF;
 }
 
+unsigned cpu_initial_apic_id(void)
+{
+    return query(LEAF_FEATURES).ebx >> 24;
+}
+
 static void put4(char *to, uint32_t reg)
 {
     memcpy(to, &reg, 4);

@@ -32,6 +32,9 @@ unsigned cpu_linear_bits(void); /* 48, or 57 where 5-level paging is enumerated 
 unsigned cpu_physical_bits(void);
 unsigned cpu_perfmon_version(void); /* 0 when leaf 0AH is absent */
 
+/* As latched at reset, 8 bits: an independent witness for hw/apic.h. */
+unsigned cpu_initial_apic_id(void);
+
 struct cpu_identity {
     char vendor[13];
     char brand[49];

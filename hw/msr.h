@@ -48,6 +48,7 @@
 #define MSR_IA32_PAT               0x277u
 #define MSR_IA32_PERF_CAPABILITIES 0x345u
 #define MSR_IA32_DS_AREA           0x600u
+#define MSR_IA32_PKRS              0x6E1u /* 63:32 reserved; absent on most processors */
 #define MSR_X2APIC_BASE            0x800u /* register at MMIO offset N is MSR 800H + N/16 */
 
 #define MSR_IA32_EFER 0xC0000080u
@@ -64,6 +65,9 @@
 #define MSR_IA32_FS_BASE        0xC0000100u
 #define MSR_IA32_GS_BASE        0xC0000101u
 #define MSR_IA32_KERNEL_GS_BASE 0xC0000102u
+
+/* Inside 40000000H..400000FFH, which no processor implements. */
+#define MSR_NEVER_IMPLEMENTED 0x400000F0u
 
 /* Plain forms: only where the manual guarantees that the access cannot fault. */
 static inline uint64_t msr_read(uint32_t msr);

@@ -68,7 +68,8 @@ void paging_space_destroy(struct address_space *space);
 
 /*
  * Maps, changes or removes one 4 KiB page inside a window; flags are page_flags (PAGE_PRESENT
- * may be left out: the entry then keeps the frame but is not present). Flushes the TLB entry.
+ * may be left out: the entry then keeps the frame but is not present). Flushes the TLB entry of
+ * this processor; others keep theirs. paging_unmap gives an empty page table back to the pool.
  * False when linear lies outside the windows or a table page is missing. Exact A/D bits given
  * in flags are stored as given.
  */

@@ -88,8 +88,10 @@ uint64_t syscall_entry_address(void);         /* what LSTAR holds */
 uint64_t syscall_sysret_address(void);        /* the one SYSRETQ */
 
 /*
- * SYSCALL leaves through SYSRETQ when the frame still satisfies SYSRET's rules and this is
- * false; true forces IRETQ (needed while stepping, where the two restore TF differently).
+ * SYSCALL from either ring runs on the RSP0 stack; so ring 0 may execute it on its main stack,
+ * not in a handler of a trap out of ring 3. It leaves through SYSRETQ when the frame still
+ * satisfies SYSRET's rules and this is false; true forces IRETQ (needed while stepping, where
+ * the two restore TF differently).
  */
 extern bool syscall_return_by_iret;
 

@@ -22,6 +22,10 @@
  * Enters ring 3 (or whatever frame->cs says) with the given register frame: all general
  * registers, rip, cs, rflags, rsp, ss are taken from it. Returns the code given to user_leave;
  * *frame then holds the registers at the moment of leaving. IF of the caller is preserved.
+ *
+ * Not from a handler of a trap out of ring 3: its frame lies at the top of the RSP0 stack,
+ * which the next trap would overwrite. A frame for ring 0 must bring an rsp on a kernel stack
+ * that nobody uses (hw/cpu.h); the RSP0 stack is one while no ring-3 code runs.
  */
 uint64_t user_run(struct trap_frame *frame);
 
