@@ -49,6 +49,8 @@ static uint64_t point_address(const struct guest_place *place, uint8_t point, in
         return place->base + (uint64_t)(int64_t)value;
     case POINT_DATA:
         return place->data + (uint64_t)(int64_t)value;
+    case POINT_LOADED:
+        return (uint64_t)__guest_start + (uint64_t)(int64_t)value;
     case POINT_VECTOR:
         return trap_entry_address((unsigned)value);
     case POINT_SYSCALL:

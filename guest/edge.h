@@ -45,7 +45,8 @@ enum edge_point {
     POINT_RETURN,   /* where the workload's final RET goes: bracket (ring 0), exit (ring 3) */
     POINT_CALLER,   /* the instruction that entered the workload: bracket CALL, or IRETQ */
     POINT_ANYWHERE, /* any instruction of the workload (an interrupt's arrival) */
-    POINT_DATA      /* offset from the first data page (a call into a page never present) */
+    POINT_DATA,     /* offset from the first data page (a call into a page never present) */
+    POINT_LOADED    /* offset from the region's start where the image was loaded (ring 0) */
 };
 
 enum edge_flags {

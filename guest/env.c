@@ -35,11 +35,14 @@ void env_open_page(struct guest *g, unsigned offset)
 
 void env_reset(struct guest *g, uint64_t argument)
 {
+    uint64_t loaded = (uint64_t)__guest_start;
+
     for (unsigned i = 0; i < GUEST_DATA_PAGES; i++)
         memset(g->pages[i], 0, PAGE_BYTES);
     for (unsigned i = 0; i < GUEST_STACK_PAGES; i++)
         memset(g->stack[i], 0, PAGE_BYTES);
     memcpy(g->pages[0] + DATA_ARGUMENT, &argument, sizeof(argument));
+    memcpy(g->pages[0] + DATA_LOADED, &loaded, sizeof(loaded));
     map_data(g, 0, DATA_FLAGS);
     map_data(g, DATA_DEMAND, DATA_FLAGS & ~(unsigned)PAGE_PRESENT);
     map_data(g, DATA_READ_ONLY, READ_ONLY_FLAGS);

@@ -58,3 +58,14 @@ WORKLOAD syscall.mixed, RING3 | STEPPABLE
     SERVICE SERVICE_NOP
     LEAVE
 ENDWORKLOAD
+
+; SYSCALL loads CPL 0 wherever it comes from; the kernel sees that and returns by IRETQ.
+WORKLOAD syscall.ring0, RING0
+    mov     edi, 41
+    mov     eax, SERVICE_NOP
+.from:  syscall
+.next:
+    EDGE    SYSCALL, GUEST, at(.from), SYSCALL, 0, CPL_IN, 1, OPTIONAL, 0
+    RESUME  .next
+    LEAVE
+ENDWORKLOAD

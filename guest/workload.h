@@ -20,15 +20,17 @@
 
 #include "guest/edge.h"
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
 enum workload_flags {
-    WORKLOAD_RING0 = 1 << 0,     /* may run in ring 0 */
-    WORKLOAD_RING3 = 1 << 1,     /* may run in ring 3 */
-    WORKLOAD_STEPPABLE = 1 << 2, /* the step oracle can follow it (ring 3, no interrupts) */
-    WORKLOAD_FAULTS = 1 << 3,    /* takes exceptions on purpose */
-    WORKLOAD_INTERRUPTS = 1 << 4 /* needs IF = 1 and an event from the harness */
+    WORKLOAD_RING0 = 1 << 0,      /* may run in ring 0 */
+    WORKLOAD_RING3 = 1 << 1,      /* may run in ring 3 */
+    WORKLOAD_STEPPABLE = 1 << 2,  /* the step oracle can follow it (ring 3, no interrupts) */
+    WORKLOAD_FAULTS = 1 << 3,     /* takes exceptions on purpose */
+    WORKLOAD_INTERRUPTS = 1 << 4, /* takes interrupts: IF = 1 at entry in ring 3 */
+    WORKLOAD_LOW = 1 << 5         /* needs the image below 4 GiB: its pointers have 32 bits */
 };
 
 struct workload {
@@ -47,6 +49,8 @@ extern const uint8_t __guest_start[], __guest_end[];
 /* NULL when there is none of that name. */
 const struct workload *workload_find(const char *name);
 size_t workload_count(void);
+/* Whether it can run where the image was loaded, in this ring (0 or 3). */
+bool workload_possible(const struct workload *w, unsigned ring);
 const struct workload *workload_at(size_t index);
 
 #endif

@@ -25,14 +25,12 @@ static bool interrupted(const struct workload *w)
 
 static void run_all(struct run *run, unsigned ring)
 {
-    unsigned needed = ring ? WORKLOAD_RING3 : WORKLOAD_RING0;
-
     for (size_t i = 0; i < workload_count(); i++) {
         const struct workload *w = workload_at(i);
         struct guest_run r = {
             .workload = w, .ring = ring, .argument = ARGUMENT, .interrupts = interrupted(w)};
 
-        if (!(w->flags & needed))
+        if (!workload_possible(w, ring))
             continue;
         EXPECT(run, guest_run(trace_guest(run), &r) == GUEST_RETURNED,
                "%s: end %u, vector %llu at %llx", w->name, r.end,

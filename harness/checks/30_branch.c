@@ -28,13 +28,13 @@ static void judge_in(struct run *run, unsigned ring, const struct workload *w)
 /* A family is every workload whose name begins like this and that its author gave edges. */
 static void judge(struct run *run, unsigned ring, const char *family)
 {
-    unsigned wanted = ring ? WORKLOAD_RING3 : WORKLOAD_RING0;
     size_t length = strlen(family);
 
     for (size_t i = 0; i < workload_count(); i++) {
         const struct workload *w = workload_at(i);
 
-        if (strncmp(w->name, family, length) == 0 && (w->flags & wanted) && w->edge_count)
+        if (strncmp(w->name, family, length) == 0 && workload_possible(w, ring) &&
+            w->edge_count)
             judge_in(run, ring, w);
     }
 }
@@ -170,4 +170,5 @@ CHECK(far_ring0, .name = "bts.branch.far.ring0", .clauses = "GEN-03", .kind = MU
     judge(run, 0, "far.jmp");
     judge(run, 0, "far.call");
     judge(run, 0, "far.ret");
+    judge(run, 0, "far.low");
 }

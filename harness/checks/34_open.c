@@ -60,6 +60,7 @@ CHECK(syscall, .name = "bts.open.syscall", .clauses = "GEN-12", .kind = CHARACTE
     add(&r, judge(run, 3, "syscall.row"));
     add(&r, judge(run, 3, "syscall.branches"));
     add(&r, judge(run, 3, "syscall.mixed"));
+    add(&r, judge(run, 0, "syscall.ring0"));
     run_observe(run, "bts.record.syscall", "%s", presence(&r, EDGE_SYSCALL));
     run_observe(run, "bts.record.sysret", "%s", presence(&r, EDGE_SYSRET));
 }

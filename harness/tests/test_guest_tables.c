@@ -82,10 +82,10 @@ static void check_edge(const struct edge *e, size_t index)
 {
     if (!holds(e->kind > 0 && e->kind < EDGE_KIND_COUNT, "kind", index))
         return;
-    holds(e->from_point <= POINT_DATA && e->to_point <= POINT_DATA, "point", index);
+    holds(e->from_point <= POINT_LOADED && e->to_point <= POINT_LOADED, "point", index);
     holds((e->flags & ~(EDGE_FROM_ALT | EDGE_OPTIONAL)) == 0, "flags", index);
     holds(e->reserved == 0, "reserved", index);
-    if (e->from_point == POINT_GUEST)
+    if (e->from_point == POINT_GUEST || e->from_point == POINT_LOADED)
         check_source(e, index);
     if (e->to_point == POINT_GUEST)
         holds(in_region(e->to), "to outside the region", index);
