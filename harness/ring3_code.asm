@@ -58,8 +58,8 @@ LABEL ring3_spin
 LABEL ring3_spin_end
         int 0x80
 
-; STEP marks an instruction of the path and counts it. The marks are in the order of the path,
-; which is not the order of the bytes.
+; The labels are numbered in the order of the path, which is not the order of the bytes; 3 and 5
+; are missing because LOOP comes to itself once and JZ skips the UD2.
 LABEL ring3_walk
 walk_0: xor eax, eax
 walk_1: mov ecx, 2
@@ -74,7 +74,7 @@ walk_9: push rax
 walk_a: pop rdx
 walk_b: int 0x80
 
-; One instruction each, two bytes past it the INT 0x80 is never reached: #GP comes first.
+; A run starts at one of these; #GP keeps it from going on to the next.
 privileged_hlt:
         hlt
 privileged_cli:
