@@ -31,6 +31,10 @@ static bool parse_file(struct options *options, const CHAR16 *path, bool *found,
     if (status == EFI_NOT_FOUND)
         return true;
     firmware_ascii(name, sizeof(name), path);
+    if (status == EFI_BUFFER_TOO_SMALL) {
+        fmt(error, error_bytes, "%s: longer than %d bytes", name, TEXT_BYTES);
+        return false;
+    }
     if (status != EFI_SUCCESS) {
         fmt(error, error_bytes, "%s: cannot read it (%s)", name, firmware_status(status));
         return false;

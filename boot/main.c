@@ -75,6 +75,7 @@ static void run(bool options_good, const char *usage)
     const char *why;
 
     if (!options_good) {
+        harness_init(platform, &options);
         harness_usage(platform, usage);
         return;
     }
