@@ -63,3 +63,6 @@ HOST_TESTS += test_options
 test_options_SRCS = harness/tests/test_options.c harness/options.c harness/format.c
 HOST_TESTS += test_ds_range
 test_ds_range_SRCS := harness/tests/test_ds_range.c harness/tests/fake_regs.c ds/range.c ds/layout.c
+
+HOST_TESTS += test_load_options
+test_load_options_SRCS := harness/tests/test_load_options.c boot/load_options.c
