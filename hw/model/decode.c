@@ -204,6 +204,7 @@ enum decode_status insn_decode(const uint8_t *bytes, size_t available, enum deco
     *insn = (struct insn){.segment = SEGMENT_NONE, .class = INSN_PLAIN};
     uint8_t byte = take_prefixes(&at, mode, insn);
     uint16_t form = 0;
+    insn->prefix_bytes = (uint8_t)(at.used ? at.used - 1 : 0);
     if (!at.short_of_bytes && at.used <= INSN_MAX_BYTES) {
         if (opens_vector(&at, mode, byte)) {
             take_vector(&at, mode, byte, insn);

@@ -64,7 +64,8 @@ enum { REX_B = 1, REX_X = 2, REX_R = 4, REX_W = 8 };
 
 struct insn {
     uint8_t length;
-    uint8_t class; /* enum insn_class */
+    uint8_t class;        /* enum insn_class */
+    uint8_t prefix_bytes; /* before the opcode */
     uint8_t map;
     uint8_t opcode;
     bool has_modrm;

@@ -62,8 +62,8 @@ void model_reset_config(void);
  * MODEL_BAD_NAME for an unknown key or name, MODEL_BAD_VALUE for an unknown value. */
 enum model_status model_set(const char *key, const char *value);
 
-/* The value a policy has now, as text; NULL past the end of the table. */
-const char *model_policy_value(size_t index);
+/* Position, in its list of values, of the value that a policy has now. */
+unsigned model_policy_current(size_t index);
 
 /* The tables, for listing. A null pointer past the end. */
 size_t model_policy_count(void);

@@ -1,0 +1,98 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* Rules that the model breaks on purpose when it is told to. */
+#ifndef WAYMARK_HW_MODEL_DEFECT_H
+#define WAYMARK_HW_MODEL_DEFECT_H
+
+#include <stdbool.h>
+
+/* identifier, name, clause, description; one line per defect. */
+#define DEFECTS(X)                                                                             \
+    X(SWAP_FIELDS, "swap-from-to", "REC-01", "from and to change places")                      \
+    X(FLAGS_FIRST, "flags-first", "REC-01", "the flags word comes first")                      \
+    X(TO_32, "to-32-bit", "REC-06", "upper half of to is lost")                                \
+    X(FROM_32, "from-32-bit", "REC-06", "upper half of from is lost")                          \
+    X(FROM_END, "from-end", "REC-07", "from is the end of the branch")                         \
+    X(FROM_SKIPS_PREFIX, "from-skips-prefix", "REC-07", "from is the opcode after prefixes")   \
+    X(INDEX_16, "index-by-16", "BUF-01", "the index advances by 16")                           \
+    X(INDEX_48, "index-by-48", "BUF-01", "the index advances by two records")                  \
+    X(WRAP_LOSES, "wrap-loses-record", "BUF-02", "the record at a wrap is lost")               \
+    X(WRAP_STOPS, "circular-stops", "BUF-02", "a circular buffer stops when full")             \
+    X(WRAP_EARLY, "wrap-early", "BUF-02", "the last record's room is never used")              \
+    X(PAST_MAX, "past-max", "BUF-05", "one byte is written at the maximum")                    \
+    X(PARTIAL_FITS, "partial-fits", "BUF-05", "a record that crosses the maximum is written")  \
+    X(BASE_CHANGES, "base-changes", "LAY-07", "the base field follows the index")              \
+    X(THRESHOLD_CHANGES, "threshold-changes", "LAY-07", "the threshold is cleared by a PMI")   \
+    X(FIELD_ORDER, "field-order", "LAY-01", "maximum and threshold change places")             \
+    X(NOT_TAKEN, "not-taken-recorded", "GEN-02", "a Jcc not taken leaves a record")            \
+    X(TAKEN_LOST, "jcc-lost", "GEN-01", "a taken Jcc leaves none")                             \
+    X(LOOP_LOST, "loop-lost", "GEN-03", "LOOP and JRCXZ leave none")                           \
+    X(CALL_LOST, "call-lost", "GEN-03", "CALL leaves none")                                    \
+    X(RET_LOST, "ret-lost", "GEN-03", "RET leaves none")                                       \
+    X(INDIRECT_LOST, "indirect-lost", "GEN-03", "an indirect JMP leaves none")                 \
+    X(FAR_LOST, "far-lost", "GEN-03", "a far JMP, CALL or RET leaves none")                    \
+    X(ZERO_LOST, "zero-branch-lost", "GEN-04", "a branch to the next instruction leaves none") \
+    X(TARGET_FALLTHROUGH, "to-fallthrough", "GEN-03", "to is the next instruction")            \
+    X(EXCEPTION_LOST, "exception-lost", "GEN-01", "an exception leaves none")                  \
+    X(EXCEPTION_NEXT, "exception-from-next", "GEN-06", "from is beyond the faulting byte")     \
+    X(INTERRUPT_LOST, "interrupt-lost", "GEN-01", "an external interrupt leaves none")         \
+    X(INTERRUPT_FROM, "interrupt-from-handler", "GEN-05", "from is the handler")               \
+    X(NMI_LOST, "nmi-lost", "GEN-01", "an NMI leaves none")                                    \
+    X(ORDER, "exception-before-branch", "GEN-08", "a stepped branch comes after its trap")     \
+    X(FAULT_RECORDED, "faulting-branch-recorded", "GEN-09", "a branch that faults is stored")  \
+    X(FETCH_FAULT_ONE, "fetch-fault-branch-lost", "GEN-09",                                    \
+      "no record of a branch whose "                                                           \
+      "target is not mapped")                                                                  \
+    X(REP_RECORDED, "rep-recorded", "GEN-02", "an instruction with REP leaves a record")       \
+    X(ONE_IN_4096, "one-in-4096-lost", "GEN-01", "every 4096th record is lost")                \
+    X(DUPLICATE, "duplicate", "GEN-20", "every 64th record is stored twice")                   \
+    X(SYSCALL_LOST, "syscall-lost", "GEN-12", "SYSCALL leaves none")                           \
+    X(SYSRET_LOST, "sysret-lost", "GEN-12", "SYSRET leaves none")                              \
+    X(IRET_LOST, "iret-lost", "GEN-12", "IRET leaves none")                                    \
+    X(INT_LOST, "int-n-lost", "GEN-11", "INT n leaves none")                                   \
+    X(AFTER_SYSRET_LOST, "lost-after-sysret", "GEN-21", "the branch after SYSRET is lost")     \
+    X(OFF_SWAPPED, "off-exchanged", "CPL-02", "the two OFF bits change places")                \
+    X(OFF_OS_IGNORED, "off-os-ignored", "CPL-02", "BTS_OFF_OS has no effect")                  \
+    X(OFF_USR_IGNORED, "off-usr-ignored", "CPL-02", "BTS_OFF_USR has no effect")               \
+    X(TR_IGNORED, "tr-ignored", "CPL-01", "BTS alone stores records")                          \
+    X(BTS_IGNORED, "bts-ignored", "BTM-01", "TR alone stores records")                         \
+    X(FIRST_LOST, "first-lost", "DCTL-04", "the first branch after enabling is lost")          \
+    X(AREA_STALE, "ds-area-stale", "DCTL-06", "the area of the first use is kept")             \
+    X(AREA_32, "ds-area-32-bit", "DCTL-06", "upper half of the area's address is lost")        \
+    X(RESERVED_ACCEPTED, "reserved-accepted", "DCTL-02", "reserved bits do not fault")         \
+    X(BITS_LOST, "btint-not-kept", "DCTL-01", "BTINT reads back as 0")                         \
+    X(NONCANONICAL, "noncanonical-accepted", "DCTL-07", "any value is taken as the area")      \
+    X(NONCANONICAL_KEPT, "noncanonical-kept", "DCTL-07", "the value that faulted stays")       \
+    X(MISC_WRITABLE, "misc-enable-writable", "ENUM-03", "read-only bits can be changed")       \
+    X(NO_DS, "ds-not-enumerated", "ENUM-01", "CPUID hides the Debug Store")                    \
+    X(USER_ONLY, "supervisor-page-lost", "MEM-05",                                             \
+      "no store through supervisor pages at CPL 3")                                            \
+    X(PAGE_CROSS, "page-cross-lost", "MEM-01", "the part on a second page is lost")            \
+    X(STALE_MAP, "stale-mapping", "MEM-11", "the map of the first record is kept for ever")    \
+    X(PMI_LATE, "pmi-late", "BUF-08", "the interrupt comes one record late")                   \
+    X(PMI_NEVER, "pmi-never", "CPL-01", "no interrupt at all")                                 \
+    X(PMI_EVERY_RECORD, "pmi-any-index", "BUF-08", "an interrupt below the threshold")         \
+    X(PMI_MASK_CLEAR, "pmi-mask-not-set", "INT-03", "the mask bit stays clear")                \
+    X(PMI_MASK_IGNORED, "pmi-mask-ignored", "INT-03", "a masked entry still interrupts")       \
+    X(PMI_NO_NMI, "pmi-no-nmi", "INT-02", "no interrupt in NMI mode")                          \
+    X(PMI_AS_FIXED, "pmi-nmi-as-fixed", "INT-02", "NMI mode is taken as fixed")                \
+    X(PMI_STOPS, "pmi-stops-trace", "INT-08", "the interrupt clears TR")                       \
+    X(DB_CLEARS_TR, "db-clears-tr", "LBR-03", "a debug exception clears TR")                   \
+    X(BTF_KEPT, "btf-not-cleared", "BTF-02", "a debug exception leaves BTF")                   \
+    X(LBR_KEPT, "lbr-not-cleared", "LBR-03", "a debug exception leaves LBR")                   \
+    X(BTF_IGNORED, "btf-ignored", "BTF-01", "TF traps every instruction in spite of BTF")
+
+enum defect {
+#define X(identifier, name, clause, description) DEFECT_##identifier,
+    DEFECTS(X)
+#undef X
+        DEFECT_COUNT
+};
+
+extern bool defect_values[DEFECT_COUNT];
+
+static inline bool defect(enum defect which)
+{
+    return defect_values[which];
+}
+
+#endif

@@ -1,0 +1,12 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* What the model enumerates: gates that can be closed one by one. */
+#ifndef WAYMARK_HW_MODEL_GATE_H
+#define WAYMARK_HW_MODEL_GATE_H
+
+#include <stdbool.h>
+
+enum gate { GATE_NO_DS, GATE_NO_DTES64, GATE_NO_DSCPL, GATE_NO_BTS, GATE_COUNT };
+
+extern bool gate_closed[GATE_COUNT];
+
+#endif

@@ -1,0 +1,155 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* The model-specific registers that the model keeps.
+ *
+ * Which bits exist and what faults: SDM Vol. 3, "IA32_DEBUGCTL MSR"; SDM Vol. 4,
+ * IA32_MISC_ENABLE, IA32_DS_AREA; SDM Vol. 2, "WRMSR". */
+#include "hw/model/cpu.h"
+#include "hw/model/defect.h"
+#include "hw/model/gate.h"
+#include "hw/model/policy.h"
+
+static bool stores_unavailable(void)
+{
+    return gate_closed[GATE_NO_DS] || gate_closed[GATE_NO_BTS];
+}
+
+static uint64_t misc_enable_fixed(void)
+{
+    return MISC_ENABLE_PERFMON | MISC_ENABLE_PEBS_UNAVAILABLE |
+           (stores_unavailable() ? MISC_ENABLE_BTS_UNAVAILABLE : 0);
+}
+
+#define MISC_ENABLE_READ_ONLY                                                                  \
+    (MISC_ENABLE_PERFMON | MISC_ENABLE_PEBS_UNAVAILABLE | MISC_ENABLE_BTS_UNAVAILABLE)
+
+static uint64_t misc_enable_read(const struct model_cpu *cpu)
+{
+    if (defect(DEFECT_MISC_WRITABLE))
+        return cpu->misc_enable;
+    return (cpu->misc_enable & ~MISC_ENABLE_READ_ONLY) | misc_enable_fixed();
+}
+
+static bool misc_enable_write(struct model_cpu *cpu, uint64_t value)
+{
+    uint64_t changed = value ^ misc_enable_read(cpu);
+    if (changed & MISC_ENABLE_READ_ONLY && policy(POLICY_MISC_ENABLE_WRITE) == MISC_GP)
+        return fault_raise(cpu, VECTOR_GP, 0);
+    cpu->misc_enable = value;
+    return true;
+}
+
+/* What happens to bits that this processor lacks: faulting, or dropped. */
+struct absent_bits {
+    uint64_t faulting, dropped;
+};
+
+static void absent(struct absent_bits *bits, uint64_t which, enum policy question)
+{
+    if (policy(question) == ABSENT_DROP)
+        bits->dropped |= which;
+    else
+        bits->faulting |= which;
+}
+
+static struct absent_bits debugctl_absent(void)
+{
+    uint64_t known = DEBUGCTL_LBR | DEBUGCTL_BTF | DEBUGCTL_TR | DEBUGCTL_BTS | DEBUGCTL_BTINT |
+                     DEBUGCTL_OFF_OS | DEBUGCTL_OFF_USR | DEBUGCTL_FREEZE_LBRS |
+                     DEBUGCTL_FREEZE_PERFMON | DEBUGCTL_UNCORE_PMI | DEBUGCTL_FREEZE_SMM |
+                     DEBUGCTL_RTM;
+    struct absent_bits bits = {.faulting = ~known};
+    absent(&bits, DEBUGCTL_FREEZE_LBRS | DEBUGCTL_FREEZE_PERFMON, POLICY_FREEZE_ABSENT);
+    absent(&bits, DEBUGCTL_UNCORE_PMI, POLICY_BIT_13);
+    absent(&bits, DEBUGCTL_FREEZE_SMM, POLICY_BIT_14);
+    absent(&bits, DEBUGCTL_RTM, POLICY_BIT_15);
+    if (stores_unavailable())
+        absent(&bits, DEBUGCTL_BTS | DEBUGCTL_BTINT, POLICY_BTS_ABSENT);
+    if (gate_closed[GATE_NO_DS] || gate_closed[GATE_NO_DSCPL])
+        absent(&bits, DEBUGCTL_OFF_OS | DEBUGCTL_OFF_USR, POLICY_OFF_ABSENT);
+    return bits;
+}
+
+static bool debugctl_write(struct model_cpu *cpu, uint64_t value)
+{
+    struct absent_bits bits = debugctl_absent();
+    if (value & bits.faulting && !defect(DEFECT_RESERVED_ACCEPTED))
+        return fault_raise(cpu, VECTOR_GP, 0);
+    value &= ~(bits.dropped | bits.faulting);
+    if (defect(DEFECT_BITS_LOST))
+        value &= ~DEBUGCTL_BTINT;
+    uint64_t enable = DEBUGCTL_TR | DEBUGCTL_BTS;
+    bool enabling = (value & enable) == enable && (cpu->debugctl & enable) != enable;
+    cpu->debugctl = value;
+    if (enabling) {
+        guest_forget_translations(cpu);
+        record_enable(cpu);
+    }
+    return true;
+}
+
+static bool ds_area_write(struct model_cpu *cpu, uint64_t value)
+{
+    unsigned shift = 64 - cpu->linear_bits;
+    bool canonical = (uint64_t)((int64_t)(value << shift) >> shift) == value;
+    if (gate_closed[GATE_NO_DS])
+        return fault_raise(cpu, VECTOR_GP, 0);
+    if (!(cpu->vmcb->save.efer & EFER_LMA))
+        canonical = value >> 32 == 0;
+    if (!canonical && defect(DEFECT_NONCANONICAL_KEPT))
+        cpu->ds_area = value;
+    if (!canonical && !defect(DEFECT_NONCANONICAL))
+        return fault_raise(cpu, VECTOR_GP, 0);
+    cpu->ds_area = value;
+    return true;
+}
+
+static bool efer_write(struct model_cpu *cpu, uint64_t value)
+{
+    struct vmcb_save *save = &cpu->vmcb->save;
+    uint64_t known = EFER_SCE | EFER_LME | EFER_LMA | EFER_NXE | EFER_FFXSR;
+    if (value & ~known)
+        return fault_raise(cpu, VECTOR_GP, 0);
+    if (save->cr0 & CR0_PG && (value ^ save->efer) & EFER_LME)
+        return fault_raise(cpu, VECTOR_GP, 0);
+    /* SVME stays set behind the guest's back: without it VMRUN refuses the guest. */
+    save->efer = (value & ~EFER_LMA) | (save->efer & EFER_LMA) | EFER_SVME;
+    guest_forget_translations(cpu);
+    return true;
+}
+
+bool msr_read(struct model_cpu *cpu, uint32_t index, uint64_t *value)
+{
+    switch (index) {
+    case MSR_DEBUGCTL:
+        *value = cpu->debugctl;
+        return true;
+    case MSR_DS_AREA:
+        *value = cpu->ds_area;
+        return !gate_closed[GATE_NO_DS] || fault_raise(cpu, VECTOR_GP, 0);
+    case MSR_MISC_ENABLE:
+        *value = misc_enable_read(cpu);
+        return true;
+    case MSR_EFER:
+        *value = cpu->vmcb->save.efer & ~EFER_SVME;
+        return true;
+    case MSR_VM_CR:
+        *value = VM_CR_SVMDIS;
+        return true;
+    }
+    return fault_raise(cpu, VECTOR_GP, 0);
+}
+
+bool msr_write(struct model_cpu *cpu, uint32_t index, uint64_t value)
+{
+    switch (index) {
+    case MSR_DEBUGCTL:
+        return debugctl_write(cpu, value);
+    case MSR_DS_AREA:
+        return ds_area_write(cpu, value);
+    case MSR_MISC_ENABLE:
+        return misc_enable_write(cpu, value);
+    case MSR_EFER:
+        return efer_write(cpu, value);
+    }
+    return fault_raise(cpu, VECTOR_GP, 0);
+}

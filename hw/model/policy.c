@@ -1,0 +1,63 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* The table of policies: name, open clause, values, question. */
+#include "hw/model/policy.h"
+
+#include "hw/model/model.h"
+
+uint8_t policy_values[POLICY_COUNT];
+
+static const struct model_policy table[POLICY_COUNT] = {
+    [POLICY_CROSSING] = {"crossing", "CPL-05", "new|old|both|either",
+                         "whose privilege level decides for a record that crosses levels"},
+    [POLICY_WRAP] = {"wrap", "BUF-03", "after|before",
+                     "the index wraps after the last record or before the next one"},
+    [POLICY_FULL] = {"full", "BUF-10", "stop|wrap|overwrite-last",
+                     "a full buffer in interrupt mode"},
+    [POLICY_INT_N_FROM] = {"int-n-from", "GEN-11", "insn|next", "source of INT n"},
+    [POLICY_INT3_FROM] = {"int3-from", "GEN-07", "insn|next", "source of INT3"},
+    [POLICY_INT1_FROM] = {"int1-from", "GEN-11", "insn|next", "source of INT1"},
+    [POLICY_DB_RECORD] = {"db-record", "GEN-10", "yes|no", "a record for a debug exception"},
+    [POLICY_DB_FROM] = {"db-from", "GEN-07", "next|insn", "source of a single-step trap"},
+    [POLICY_PMI_WHEN] = {"pmi-when", "BUF-08", "reach|write",
+                         "interrupt when the index reaches the threshold, or when the record "
+                         "at the threshold is written"},
+    [POLICY_PMI_BTINT_OFF] = {"bts-int-off-threshold", "BUF-09", "none|pmi",
+                              "threshold inside the buffer while BTINT=0"},
+    [POLICY_PMI_REPEAT] = {"repeat-pmi", "BUF-11", "yes|no",
+                           "every further record beyond the threshold asks again"},
+    [POLICY_PREDICTED_BIT] = {"predicted-bit", "REC-03", "0|1", "bit 4 of the flags"},
+    [POLICY_FIELDS_READ] = {"fields-read", "LAY-08", "each-record|at-enable",
+                            "when base, maximum and threshold are read"},
+    [POLICY_AREA_FAULT] = {"area-fault", "MEM-04", "skip|deliver",
+                           "a store to the area or the buffer that faults"},
+    [POLICY_ACCESSED_BITS] = {"accessed-bits", "MEM-03", "set|leave|skip-record",
+                              "accessed and dirty bits clear in the buffer's mapping"},
+    [POLICY_BTS_ABSENT] = {"bts-absent", "ENUM-04", "gp|drop",
+                           "setting bits 7 or 8 where stores are unavailable"},
+    [POLICY_OFF_ABSENT] = {"off-absent", "ENUM-06", "gp|drop",
+                           "setting bits 9 or 10 where they do not exist"},
+    [POLICY_BIT_13] = {"bit-13", "DCTL-02", "gp|drop", "setting bit 13"},
+    [POLICY_BIT_14] = {"bit-14", "DCTL-02", "gp|drop", "setting bit 14"},
+    [POLICY_BIT_15] = {"bit-15", "DCTL-02", "gp|drop", "setting bit 15"},
+    [POLICY_FREEZE_ABSENT] = {"freeze-absent", "DCTL-02", "gp|drop",
+                              "setting bits 11 or 12 where they do not exist"},
+    [POLICY_MISC_ENABLE_WRITE] = {"misc-enable-write", "ENUM-03", "ignore|gp",
+                                  "writing the complement of read-only bits"},
+    [POLICY_DF_RECORDS] = {"df-records", "GEN-22", "last|each",
+                           "records for events whose delivery ends in another"},
+};
+
+size_t model_policy_count(void)
+{
+    return POLICY_COUNT;
+}
+
+const struct model_policy *model_policy(size_t index)
+{
+    return index < POLICY_COUNT ? &table[index] : NULL;
+}
+
+unsigned model_policy_current(size_t index)
+{
+    return index < POLICY_COUNT ? policy_values[index] : 0;
+}

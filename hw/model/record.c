@@ -1,0 +1,373 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* The trace: which transfers are stored, where, and when the interrupt is due.
+ *
+ * Source: SDM Vol. 3, "Branch Trace Store (BTS)", "CPL-Qualified Branch Trace Mechanism",
+ * "BTS and DS Save Area", "Setting Up the BTS Buffer". Every address is linear and goes
+ * through the page tables in force at that moment. */
+#include "hw/model/cpu.h"
+#include "hw/model/defect.h"
+#include "hw/model/gate.h"
+#include "hw/model/policy.h"
+
+enum { FIELD_BASE, FIELD_INDEX, FIELD_MAXIMUM, FIELD_THRESHOLD, FIELD_COUNT };
+enum { WORD_FROM, WORD_TO, WORD_FLAGS, WORD_COUNT };
+
+#define RECORD_PREDICTED 0x10u
+
+/* Both OFF bits as they act, whatever the register reads. */
+static bool level_is_off(const struct model_cpu *cpu, unsigned cpl)
+{
+    bool off_os = cpu->debugctl & DEBUGCTL_OFF_OS;
+    bool off_usr = cpu->debugctl & DEBUGCTL_OFF_USR;
+    if (defect(DEFECT_OFF_OS_IGNORED))
+        off_os = false;
+    if (defect(DEFECT_OFF_USR_IGNORED))
+        off_usr = false;
+    if (defect(DEFECT_OFF_SWAPPED))
+        return cpl == 0 ? off_usr : off_os;
+    return cpl == 0 ? off_os : off_usr;
+}
+
+static bool enabled(const struct model_cpu *cpu)
+{
+    bool tr = cpu->debugctl & DEBUGCTL_TR || defect(DEFECT_TR_IGNORED);
+    bool bts = cpu->debugctl & DEBUGCTL_BTS || defect(DEFECT_BTS_IGNORED);
+    return tr && bts && cpu->debugctl & (DEBUGCTL_TR | DEBUGCTL_BTS);
+}
+
+bool recording_wanted(const struct model_cpu *cpu)
+{
+    return enabled(cpu) && !(level_is_off(cpu, 0) && level_is_off(cpu, 3));
+}
+
+static bool filtered(const struct model_cpu *cpu, const struct transfer *t)
+{
+    bool old_off = level_is_off(cpu, t->cpl_before), new_off = level_is_off(cpu, t->cpl_after);
+    switch (policy(POLICY_CROSSING)) {
+    case CROSSING_OLD:
+        return old_off;
+    case CROSSING_BOTH:
+        return old_off || new_off;
+    case CROSSING_EITHER:
+        return old_off && new_off;
+    default:
+        return new_off;
+    }
+}
+
+/* --- defects that lose or bend a record --- */
+
+static bool lost_class(const struct transfer *t)
+{
+    switch (t->class) {
+    case INSN_JCC:
+        return defect(DEFECT_TAKEN_LOST);
+    case INSN_LOOP:
+    case INSN_JCXZ:
+        return defect(DEFECT_LOOP_LOST);
+    case INSN_CALL:
+    case INSN_CALL_INDIRECT:
+        return defect(DEFECT_CALL_LOST);
+    case INSN_RET:
+        return defect(DEFECT_RET_LOST);
+    case INSN_JMP_INDIRECT:
+        return defect(DEFECT_INDIRECT_LOST);
+    case INSN_JMP_FAR:
+    case INSN_CALL_FAR:
+    case INSN_RET_FAR:
+        return defect(DEFECT_FAR_LOST);
+    case INSN_SYSCALL:
+        return defect(DEFECT_SYSCALL_LOST);
+    case INSN_SYSRET:
+        return defect(DEFECT_SYSRET_LOST);
+    case INSN_IRET:
+        return defect(DEFECT_IRET_LOST);
+    }
+    return false;
+}
+
+static bool lost(struct model_cpu *cpu, const struct transfer *t)
+{
+    bool drop = cpu->drop_next && defect(DEFECT_AFTER_SYSRET_LOST);
+    cpu->drop_next = t->kind == TRANSFER_JUMP && t->class == INSN_SYSRET;
+    bool first = cpu->after_enable;
+    cpu->after_enable = false;
+    cpu->record_count++;
+    if (drop || (first && defect(DEFECT_FIRST_LOST)))
+        return true;
+    if (defect(DEFECT_ONE_IN_4096) && cpu->record_count % 4096 == 0)
+        return true;
+    switch (t->kind) {
+    case TRANSFER_JUMP:
+        if (defect(DEFECT_ZERO_LOST) && t->to == t->from + t->length)
+            return true;
+        if (defect(DEFECT_FETCH_FAULT_ONE)) {
+            uint64_t physical;
+            unsigned user = t->cpl_after == 3 ? ACCESS_USER : 0;
+            if (!guest_translate(cpu, t->to, ACCESS_FETCH | user, &physical))
+                return true;
+        }
+        return lost_class(t);
+    case TRANSFER_EXCEPTION:
+        return defect(DEFECT_EXCEPTION_LOST);
+    case TRANSFER_DEBUG:
+        return policy(POLICY_DB_RECORD) == NO;
+    case TRANSFER_INTERRUPT:
+        return defect(DEFECT_INTERRUPT_LOST);
+    case TRANSFER_NMI:
+        return defect(DEFECT_NMI_LOST);
+    case TRANSFER_SOFTWARE:
+        return defect(DEFECT_INT_LOST);
+    }
+    return false;
+}
+
+static void fill_words(const struct transfer *t, uint64_t words[WORD_COUNT])
+{
+    uint64_t from = t->from, to = t->to;
+    if (t->kind == TRANSFER_JUMP) {
+        if (defect(DEFECT_FROM_END))
+            from += t->length;
+        if (defect(DEFECT_FROM_SKIPS_PREFIX))
+            from += t->prefix_bytes;
+        if (defect(DEFECT_TARGET_FALLTHROUGH))
+            to = t->from + t->length;
+    }
+    if (t->kind == TRANSFER_INTERRUPT && defect(DEFECT_INTERRUPT_FROM))
+        from = to;
+    if (defect(DEFECT_FROM_32))
+        from = (uint32_t)from;
+    if (defect(DEFECT_TO_32))
+        to = (uint32_t)to;
+    bool swap = defect(DEFECT_SWAP_FIELDS);
+    words[WORD_FROM] = swap ? to : from;
+    words[WORD_TO] = swap ? from : to;
+    words[WORD_FLAGS] = policy(POLICY_PREDICTED_BIT) ? RECORD_PREDICTED : 0;
+    if (defect(DEFECT_FLAGS_FIRST)) {
+        uint64_t flags = words[WORD_FLAGS];
+        words[WORD_FLAGS] = words[WORD_TO];
+        words[WORD_TO] = words[WORD_FROM];
+        words[WORD_FROM] = flags;
+    }
+}
+
+/* --- the area and the buffer --- */
+
+struct area {
+    uint64_t linear;
+    unsigned field_bytes; /* 8, or 4 in the 32-bit layout */
+    uint64_t record_bytes;
+    uint64_t fields[FIELD_COUNT];
+};
+
+static unsigned area_access(const struct transfer *t)
+{
+    unsigned access = ACCESS_IMPLICIT;
+    if (defect(DEFECT_USER_ONLY) && t->cpl_after == 3)
+        access = ACCESS_USER;
+    if (policy(POLICY_ACCESSED_BITS) == ACCESSED_LEAVE)
+        access |= ACCESS_KEEP_AD;
+    return access;
+}
+
+static bool read_fields(struct model_cpu *cpu, struct area *area, unsigned access)
+{
+    uint8_t raw[FIELD_COUNT * 8];
+    bool wide = !gate_closed[GATE_NO_DTES64] || cpu->vmcb->save.efer & EFER_LMA;
+    area->linear = cpu->ds_area;
+    if (defect(DEFECT_AREA_STALE))
+        area->linear = cpu->area_at_enable;
+    if (defect(DEFECT_AREA_32))
+        area->linear = (uint32_t)area->linear;
+    area->field_bytes = wide ? 8 : 4;
+    area->record_bytes = WORD_COUNT * area->field_bytes;
+    if (!guest_read(cpu, area->linear, raw, FIELD_COUNT * area->field_bytes, access))
+        return false;
+    for (unsigned i = 0; i < FIELD_COUNT; i++) {
+        area->fields[i] = 0;
+        for (unsigned b = 0; b < area->field_bytes; b++)
+            area->fields[i] |= (uint64_t)raw[i * area->field_bytes + b] << (8 * b);
+    }
+    if (policy(POLICY_FIELDS_READ) == FIELDS_AT_ENABLE && cpu->area_known)
+        for (unsigned i = 0; i < FIELD_COUNT; i++)
+            if (i != FIELD_INDEX)
+                area->fields[i] = cpu->fields_at_enable[i];
+    if (defect(DEFECT_FIELD_ORDER)) {
+        uint64_t maximum = area->fields[FIELD_MAXIMUM];
+        area->fields[FIELD_MAXIMUM] = area->fields[FIELD_THRESHOLD];
+        area->fields[FIELD_THRESHOLD] = maximum;
+    }
+    return true;
+}
+
+static bool write_field(struct model_cpu *cpu, const struct area *area, unsigned field,
+                        uint64_t value, unsigned access)
+{
+    return guest_write(cpu, area->linear + field * area->field_bytes, &value, area->field_bytes,
+                       access);
+}
+
+void record_enable(struct model_cpu *cpu)
+{
+    struct area area;
+    cpu->after_enable = true;
+    cpu->drop_next = false;
+    cpu->pmi_owed = false;
+    cpu->area_known = false;
+    if (cpu->area_at_enable == 0 || !defect(DEFECT_AREA_STALE))
+        cpu->area_at_enable = cpu->ds_area;
+    struct fault kept = cpu->fault;
+    if (policy(POLICY_FIELDS_READ) == FIELDS_AT_ENABLE &&
+        read_fields(cpu, &area, ACCESS_IMPLICIT)) {
+        for (unsigned i = 0; i < FIELD_COUNT; i++)
+            cpu->fields_at_enable[i] = area.fields[i];
+        cpu->area_known = true;
+    }
+    cpu->fault = kept;
+}
+
+static bool has_room(const struct area *area, uint64_t index)
+{
+    uint64_t end = index + area->record_bytes;
+    if (end < index) /* would wrap at the end of the address space */
+        return false;
+    if (defect(DEFECT_PARTIAL_FITS))
+        return index < area->fields[FIELD_MAXIMUM];
+    if (defect(DEFECT_WRAP_EARLY))
+        return end < area->fields[FIELD_MAXIMUM];
+    return end <= area->fields[FIELD_MAXIMUM];
+}
+
+/* Where the record goes; false when it is dropped. */
+static bool choose_place(const struct model_cpu *cpu, const struct area *area, uint64_t *place)
+{
+    uint64_t base = area->fields[FIELD_BASE], index = area->fields[FIELD_INDEX];
+    bool circular = !(cpu->debugctl & DEBUGCTL_BTINT) || policy(POLICY_FULL) == FULL_WRAP;
+    if (has_room(area, index)) {
+        *place = index;
+        return true;
+    }
+    if (circular) {
+        if (defect(DEFECT_WRAP_STOPS) || defect(DEFECT_WRAP_LOSES))
+            return false;
+        *place = base;
+        return has_room(area, base);
+    }
+    if (policy(POLICY_FULL) == FULL_OVERWRITE_LAST) {
+        uint64_t records = (area->fields[FIELD_MAXIMUM] - base) / area->record_bytes;
+        *place = base + (records - 1) * area->record_bytes;
+        return records != 0 && has_room(area, *place);
+    }
+    return false;
+}
+
+/* The record at place. A defect writes the part on a second page nowhere, another one
+ * through the page that the first record was on. */
+static bool write_record(struct model_cpu *cpu, const struct area *area, uint64_t place,
+                         const uint64_t words[WORD_COUNT], unsigned access)
+{
+    uint8_t bytes[WORD_COUNT * 8 + 1];
+    size_t count = area->record_bytes, room = 4096 - (place & 4095);
+    for (unsigned i = 0; i < WORD_COUNT; i++)
+        for (unsigned b = 0; b < area->field_bytes; b++)
+            bytes[i * area->field_bytes + b] = (uint8_t)(words[i] >> (8 * b));
+    if (defect(DEFECT_PAGE_CROSS) && count > room)
+        count = room;
+    if (defect(DEFECT_PAST_MAX) && place + count == area->fields[FIELD_MAXIMUM])
+        bytes[count++] = 0xff;
+    if (defect(DEFECT_STALE_MAP)) {
+        uint64_t physical;
+        if (cpu->first_record_linear != (place & ~4095ull)) {
+            if (!guest_translate(cpu, place, access | ACCESS_WRITE, &physical))
+                return false;
+            if (!cpu->first_record_linear) {
+                cpu->first_record_linear = place & ~4095ull;
+                cpu->first_record_page = physical & ~4095ull;
+            }
+        } else if (count <= room) {
+            uint8_t *to = guest_physical(cpu, cpu->first_record_page | (place & 4095));
+            for (size_t i = 0; i < count; i++)
+                to[i] = bytes[i];
+            return true;
+        }
+    }
+    return guest_write(cpu, place, bytes, count, access);
+}
+
+/* --- the interrupt --- */
+
+static void interrupt_if_due(struct model_cpu *cpu, const struct area *area, uint64_t before,
+                             uint64_t after)
+{
+    uint64_t threshold = area->fields[FIELD_THRESHOLD];
+    bool wanted =
+        cpu->debugctl & DEBUGCTL_BTINT || policy(POLICY_PMI_BTINT_OFF) == BTINT_OFF_PMI;
+    bool due = (policy(POLICY_PMI_WHEN) == PMI_WRITE ? before : after) >= threshold;
+    if (defect(DEFECT_PMI_LATE))
+        due = due && after >= threshold + area->record_bytes;
+    if (defect(DEFECT_PMI_EVERY_RECORD))
+        due = true;
+    if (policy(POLICY_PMI_REPEAT) == NO && before >= threshold)
+        due = false;
+    if (!wanted || !due || defect(DEFECT_PMI_NEVER))
+        return;
+    interrupt_request(cpu);
+    if (defect(DEFECT_PMI_STOPS))
+        cpu->debugctl &= ~DEBUGCTL_TR;
+    if (defect(DEFECT_THRESHOLD_CHANGES))
+        write_field(cpu, area, FIELD_THRESHOLD, 0, ACCESS_IMPLICIT);
+}
+
+static uint64_t index_step(const struct area *area)
+{
+    if (defect(DEFECT_INDEX_16))
+        return 16;
+    return defect(DEFECT_INDEX_48) ? 2 * area->record_bytes : area->record_bytes;
+}
+
+static bool store(struct model_cpu *cpu, const uint64_t words[WORD_COUNT], unsigned access)
+{
+    struct area area;
+    uint64_t place;
+    if (!read_fields(cpu, &area, access))
+        return false;
+    if (!choose_place(cpu, &area, &place)) {
+        if (defect(DEFECT_WRAP_LOSES) && !(cpu->debugctl & DEBUGCTL_BTINT))
+            write_field(cpu, &area, FIELD_INDEX, area.fields[FIELD_BASE], access);
+        return true;
+    }
+    if (policy(POLICY_ACCESSED_BITS) == ACCESSED_SKIP_RECORD && !guest_page_used(cpu, place))
+        return true;
+    if (!write_record(cpu, &area, place, words, access))
+        return false;
+    uint64_t after = place + index_step(&area), index = after;
+    bool circular = !(cpu->debugctl & DEBUGCTL_BTINT) || policy(POLICY_FULL) == FULL_WRAP;
+    if (circular && policy(POLICY_WRAP) == WRAP_AFTER && !has_room(&area, index) &&
+        !defect(DEFECT_WRAP_STOPS) && !defect(DEFECT_WRAP_LOSES))
+        index = area.fields[FIELD_BASE];
+    if (!write_field(cpu, &area, FIELD_INDEX, index, access))
+        return false;
+    if (defect(DEFECT_BASE_CHANGES))
+        write_field(cpu, &area, FIELD_BASE, index, access);
+    cpu->stats.records++;
+    interrupt_if_due(cpu, &area, place, after);
+    return true;
+}
+
+bool record_transfer(struct model_cpu *cpu, const struct transfer *transfer)
+{
+    uint64_t words[WORD_COUNT];
+    if (!enabled(cpu) || filtered(cpu, transfer) || lost(cpu, transfer))
+        return true;
+    struct fault kept = cpu->fault;
+    unsigned access = area_access(transfer);
+    fill_words(transfer, words);
+    bool stored = store(cpu, words, access);
+    if (stored && defect(DEFECT_DUPLICATE) && cpu->record_count % 64 == 0)
+        stored = store(cpu, words, access);
+    if (stored || policy(POLICY_AREA_FAULT) == AREA_FAULT_SKIP) {
+        cpu->fault = kept;
+        return true;
+    }
+    return false;
+}

@@ -1,0 +1,211 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* Stepping: from one instruction boundary of the guest to the next that matters.
+ *
+ * Control transfers are carried out by software. Up to the next one the guest runs by
+ * itself, to a breakpoint in DR0. At every boundary the host lets interrupts in, or a loop
+ * made of branches alone would starve them. */
+#include "hw/model/defect.h"
+#include "hw/model/enter.h"
+#include "hw/model/policy.h"
+
+#define SCAN_LIMIT        128
+#define STUCK_EXITS_LIMIT 1000
+
+/* --- reading code --- */
+
+enum fetch insn_fetch(struct model_cpu *cpu, uint64_t linear, struct insn *insn)
+{
+    unsigned access = ACCESS_FETCH | guest_user_access(cpu);
+    uint64_t physical;
+    if (!guest_translate(cpu, linear, access, &physical))
+        return FETCH_FAULT;
+    size_t room = 4096 - (linear & 4095);
+    const uint8_t *bytes = guest_physical(cpu, physical);
+    enum decode_status status = insn_decode(
+        bytes, room < INSN_MAX_BYTES ? room : INSN_MAX_BYTES, guest_mode(cpu), insn);
+    if (status == DECODE_SHORT) {
+        uint8_t whole[INSN_MAX_BYTES];
+        if (!guest_read(cpu, linear, whole, INSN_MAX_BYTES, access))
+            return FETCH_FAULT;
+        status = insn_decode(whole, INSN_MAX_BYTES, guest_mode(cpu), insn);
+    }
+    return status == DECODE_OK ? FETCH_DECODED : FETCH_UNDEFINED;
+}
+
+/* --- interrupts --- */
+
+static void deliver_interrupt(struct model_cpu *cpu, uint8_t vector, enum event_kind kind)
+{
+    uint64_t rip = cpu->vmcb->save.rip;
+    struct event event = {.vector = vector,
+                          .kind = (uint8_t)kind,
+                          .return_rip = rip,
+                          .restart_rip = rip,
+                          .from_rip = rip};
+    deliver(cpu, &event);
+}
+
+/* Takes what waits for the guest and delivers it; true when something came. */
+static bool take_interrupts(struct model_cpu *cpu)
+{
+    machine_window(cpu, cpu->vmcb->save.rflags & FLAG_IF);
+    bool nmi = cpu->window_nmi, interrupt = cpu->window_vector != WINDOW_NONE;
+    if (interrupt)
+        deliver_interrupt(cpu, (uint8_t)cpu->window_vector, EVENT_INTERRUPT);
+    if (nmi)
+        deliver_interrupt(cpu, VECTOR_NMI, EVENT_NMI_TAKEN);
+    return nmi || interrupt;
+}
+
+/* --- code breakpoints of the guest --- */
+
+static bool guest_breakpoint_at(const struct model_cpu *cpu, uint64_t linear, uint64_t *hit)
+{
+    *hit = 0;
+    if (!(cpu->dr7 & 0xff))
+        return false;
+    for (unsigned i = 0; i < 4; i++) {
+        bool on = cpu->dr7 >> (2 * i) & 3;
+        bool execution = (cpu->dr7 >> (16 + 4 * i) & 15) == 0;
+        if (on && execution && cpu->dr[i] == linear)
+            *hit |= 1ull << i;
+    }
+    return *hit != 0;
+}
+
+static bool take_breakpoint(struct model_cpu *cpu)
+{
+    uint64_t hit, rip = cpu->vmcb->save.rip;
+    if (cpu->vmcb->save.rflags & FLAG_RF ||
+        !guest_breakpoint_at(cpu, guest_code_linear(cpu, rip), &hit))
+        return false;
+    struct event event = {.vector = VECTOR_DB,
+                          .kind = EVENT_FAULT,
+                          .return_rip = rip,
+                          .restart_rip = rip,
+                          .from_rip = rip};
+    cpu->dr6 = (cpu->dr6 & ~15ull) | hit;
+    deliver(cpu, &event);
+    return true;
+}
+
+/* --- running the guest itself --- */
+
+/* Linear address at which the guest must stop: the next instruction that is not plain, or
+ * the end of one after which nothing can be foreseen. */
+static uint64_t find_stop(struct model_cpu *cpu, uint64_t linear, const struct insn *first,
+                          bool only_one)
+{
+    struct insn insn = *first;
+    uint64_t hit;
+    for (unsigned i = 0; i < SCAN_LIMIT; i++) {
+        linear += insn.length;
+        if (only_one || insn.class == INSN_BARRIER)
+            return linear;
+        if (guest_breakpoint_at(cpu, linear, &hit) ||
+            insn_fetch(cpu, linear, &insn) != FETCH_DECODED ||
+            (insn.class != INSN_PLAIN && insn.class != INSN_BARRIER))
+            return linear;
+    }
+    return linear;
+}
+
+static void guest_exception(struct model_cpu *cpu)
+{
+    const struct vmcb_control *control = &cpu->vmcb->control;
+    cpu->fault = (struct fault){.vector = (uint8_t)(control->exit_code - EXIT_EXCEPTION),
+                                .error = (uint32_t)control->exit_info1,
+                                .address = control->exit_info2};
+    deliver_fault(cpu);
+}
+
+static void single_step_trap(struct model_cpu *cpu, uint64_t start_rip)
+{
+    if (cpu->debugctl & DEBUGCTL_BTF && !defect(DEFECT_BTF_IGNORED))
+        return; /* only branches trap, and this was none */
+    bool from_insn = policy(POLICY_DB_FROM) == DB_FROM_INSN;
+    deliver_debug_trap(cpu, DR6_BS, from_insn ? start_rip : cpu->vmcb->save.rip);
+}
+
+/* An exit that software cannot act upon at this RIP must not recur for ever. */
+static void watch_progress(struct model_cpu *cpu)
+{
+    if (cpu->vmcb->save.rip != cpu->last_exit_rip)
+        cpu->exits_in_place = 0;
+    cpu->last_exit_rip = cpu->vmcb->save.rip;
+    if (++cpu->exits_in_place > STUCK_EXITS_LIMIT)
+        machine_panic(cpu, "no progress at", cpu->vmcb->save.rip);
+}
+
+static void after_run(struct model_cpu *cpu, uint64_t start_rip, bool guest_traps)
+{
+    uint64_t code = cpu->vmcb->control.exit_code;
+    switch (code) {
+    case EXIT_EXCEPTION + VECTOR_DB:
+        if (guest_traps)
+            single_step_trap(cpu, start_rip);
+        break;
+    case EXIT_EXCEPTION + VECTOR_DE:
+    case EXIT_EXCEPTION + VECTOR_NMI + 1 ... EXIT_EXCEPTION + 31:
+        guest_exception(cpu);
+        break;
+    case EXIT_INTR: /* the next boundary takes it */
+    case EXIT_NMI:
+        break;
+    case EXIT_INTN: /* the next boundary carries it out */
+    case EXIT_IRET:
+    case EXIT_HLT:
+        watch_progress(cpu);
+        break;
+    default:
+        handle_exit(cpu);
+        guest_forget_translations(cpu);
+    }
+}
+
+static void record_repeat(struct model_cpu *cpu, const struct insn *insn, uint64_t linear)
+{
+    if (insn->repeat && insn->map == MAP_ONE && defect(DEFECT_REP_RECORDED))
+        transfer_finish(cpu, insn, linear, guest_cpl(cpu));
+}
+
+static void run_plain(struct model_cpu *cpu, enum fetch fetched, const struct insn *insn)
+{
+    struct vmcb_save *save = &cpu->vmcb->save;
+    uint64_t start_rip = save->rip, linear = guest_code_linear(cpu, start_rip);
+    bool guest_traps = save->rflags & FLAG_TF;
+    bool hold_if = cpu->shadow && save->rflags & FLAG_IF;
+    bool barrier = fetched == FETCH_DECODED && insn->class == INSN_BARRIER;
+    cpu->stop_armed = fetched == FETCH_DECODED;
+    if (cpu->stop_armed)
+        cpu->stop_at = find_stop(cpu, linear, insn, guest_traps || cpu->shadow);
+    else if (fetched == FETCH_UNDEFINED)
+        save->rflags |= FLAG_TF; /* length unknown: one instruction, if it is one */
+    /* The shadow is lost on the way in: keep interrupts out by IF for its one instruction. */
+    if (hold_if)
+        save->rflags &= ~FLAG_IF;
+    machine_run(cpu);
+    if (hold_if)
+        save->rflags |= FLAG_IF;
+    if (!guest_traps)
+        save->rflags &= ~FLAG_TF;
+    if (barrier)
+        guest_forget_translations(cpu);
+    if (fetched == FETCH_DECODED)
+        record_repeat(cpu, insn, linear);
+    after_run(cpu, start_rip, guest_traps);
+}
+
+void step(struct model_cpu *cpu)
+{
+    struct insn insn;
+    if (!cpu->shadow && take_interrupts(cpu))
+        return;
+    if (cpu->halted || take_breakpoint(cpu))
+        return;
+    enum fetch fetched = insn_fetch(cpu, guest_code_linear(cpu, cpu->vmcb->save.rip), &insn);
+    if (fetched == FETCH_DECODED && is_emulated(insn.class))
+        carry_out(cpu, &insn);
+    else
+        run_plain(cpu, fetched, &insn);
+}
