@@ -58,7 +58,7 @@ static const struct {
 static struct {
     struct machine_registers registers;
     uint64_t msr[SAVED_MSRS];
-    uint32_t tpr, svr;
+    uint32_t tpr, svr, timer_initial, timer_divide;
     uint32_t lvt[LOCAL_VECTORS];
     unsigned lvt_highest;
 } firmware;
@@ -69,6 +69,8 @@ static void save_and_mask_apic(void)
     firmware.tpr = apic_read(APIC_TPR);
     apic_write(APIC_TPR, TPR_ABOVE_FIRMWARE);
     firmware.svr = apic_read(APIC_SVR);
+    firmware.timer_initial = apic_read(APIC_TIMER_INITIAL);
+    firmware.timer_divide = apic_read(APIC_TIMER_DIVIDE);
     firmware.lvt_highest = apic_read(APIC_VERSION) >> 16 & 0xFF;
     for (unsigned i = 0; i < LOCAL_VECTORS; i++) {
         if (local_vectors[i].highest_entry > firmware.lvt_highest)
@@ -85,6 +87,16 @@ static void restore_apic(void)
     for (unsigned i = LOCAL_VECTORS; i-- > 0;)
         if (local_vectors[i].highest_entry <= firmware.lvt_highest)
             apic_write(local_vectors[i].reg, firmware.lvt[i]);
+    /*
+     * A one-shot of ours has replaced the count the firmware's periodic timer reloads. Writing
+     * it restarts the period, so it is left alone when nobody used the timer: take-overs that
+     * follow one another closely would otherwise never let a period end.
+     */
+    if (apic_read(APIC_TIMER_INITIAL) == firmware.timer_initial &&
+        apic_read(APIC_TIMER_DIVIDE) == firmware.timer_divide)
+        return;
+    apic_write(APIC_TIMER_DIVIDE, firmware.timer_divide);
+    apic_write(APIC_TIMER_INITIAL, firmware.timer_initial);
 }
 
 /*
