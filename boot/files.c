@@ -64,41 +64,44 @@ static unsigned highest_number(EFI_FILE_HANDLE parent)
     return highest;
 }
 
-static EFI_STATUS make_files(const char *signature)
+/* NULL when all is made, else what went wrong. */
+static const char *make_files(const char *signature)
 {
+    static char why[NAME_BYTES + 40];
+    const char *name = "waymark";
     EFI_FILE_HANDLE parent;
-    EFI_STATUS status = open_in(volume_root(), "waymark", true, &parent);
+    EFI_STATUS status = open_in(volume_root(), name, true, &parent);
     unsigned number;
 
-    if (status != EFI_SUCCESS)
-        return status;
-    number = highest_number(parent) + 1;
-    if (number > NUMBER_MAX) {
+    if (status == EFI_SUCCESS) {
+        number = highest_number(parent) + 1;
+        fmt(folder_name, sizeof(folder_name), "%04u-%s", number, signature);
+        name = folder_name;
+        if (number <= NUMBER_MAX)
+            status = open_in(parent, name, true, &folder);
         parent->Close(parent);
-        return EFI_VOLUME_FULL;
+        if (number > NUMBER_MAX)
+            return "all numbers up to 9999 are in use in waymark";
     }
-    fmt(folder_name, sizeof(folder_name), "%04u-%s", number, signature);
-    status = open_in(parent, folder_name, true, &folder);
-    parent->Close(parent);
     for (int i = 0; i < FILE_COUNT && status == EFI_SUCCESS; i++) {
-        status = open_in(folder, names[i], false, &files[i]);
+        name = names[i];
+        status = open_in(folder, name, false, &files[i]);
         if (status == EFI_SUCCESS)
             status = files[i]->Flush(files[i]);
     }
-    return status;
+    if (status == EFI_SUCCESS)
+        return NULL;
+    fmt(why, sizeof(why), "cannot create %s (%s)", name, firmware_status(status));
+    return why;
 }
 
 void files_open(const char *signature)
 {
     const char *why = volume_unusable();
-    EFI_STATUS status;
 
-    if (why == NULL) {
-        status = make_files(signature);
-        open = status == EFI_SUCCESS;
-        if (!open)
-            why = firmware_status(status);
-    }
+    if (why == NULL)
+        why = make_files(signature);
+    open = why == NULL;
     if (open)
         console_print("# results: waymark/%s on the boot volume", folder_name);
     else
