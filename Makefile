@@ -18,8 +18,8 @@ CFLAGS = -std=gnu11 -Os -g -ffreestanding -fpic -fvisibility=hidden -fshort-wcha
          -Wmissing-prototypes -Wvla -ffile-prefix-map=$(CURDIR)=. \
          -I. -isystem /usr/include/efi -isystem /usr/include/efi/x86_64 -DGNU_EFI_USE_MS_ABI
 LDFLAGS = -nostdlib -shared -Bsymbolic -znocombreloc -znorelro --hash-style=sysv \
-          --build-id=none --no-undefined -z noexecstack --orphan-handling=error \
-          -T linker.ld
+          -zpack-relative-relocs --build-id=none --no-undefined -z noexecstack \
+          --orphan-handling=error -T linker.ld
 # A state that git knows names the image; outside a checkout it is "unknown".
 VERSION = $(shell git describe --always --dirty --match 'v*' 2>/dev/null || echo unknown)
 
@@ -41,7 +41,7 @@ $(OUT)/waymark.elf: $(OBJS) linker.ld
 	$(LD) $(LDFLAGS) -o $@ $(OBJS)
 
 $(IMAGE): $(OUT)/waymark.elf
-	$(OBJCOPY) -j .text -j .guest -j .rodata -j .data -j .bss -j .rela -j .reloc \
+	$(OBJCOPY) --strip-all -j .text -j .guest -j .rodata -j .data -j .bss -j .relr -j .reloc \
 	    --target=efi-app-x86_64 --subsystem=10 $< $@
 
 $(OUT)/obj/%.o: %.c Makefile | $(DEPS_FIRST)
