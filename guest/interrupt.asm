@@ -35,24 +35,27 @@ WORKLOAD interrupt.row, RING3 | INTERRUPTS
     LEAVE
 ENDWORKLOAD
 
-; Arrives somewhere in code without branches. 1000 CPUIDs outlast any timer's start.
-WORKLOAD interrupt.anywhere, RING3 | INTERRUPTS
+; An interrupt that no instruction sent, taken before the first iteration of a REP.
+WORKLOAD interrupt.timer, RING3 | INTERRUPTS
+    mov     ecx, 100
+    mov     rsi, rdi
+    cld
     mov     edi, 20
-    SERVICE SERVICE_TIMER
-    ARRIVAL_ANYWHERE VECTOR_TIMER
-%rep 1000
-    cpuid
-%endrep
+    SERVICE_INT SERVICE_TIMER_PENDING
+.next:
+    rep lodsb
+    ARRIVAL VECTOR_TIMER, .next
+    TAKEN   JMP, .last, {jmp short .last}
+    ud2
+.last:
     LEAVE
 ENDWORKLOAD
 
-; An NMI held back until the service's IRETQ.
+; An NMI held back until the service's IRETQ. It may be late by a few instructions.
 WORKLOAD interrupt.nmi, RING3 | INTERRUPTS
     SERVICE_INT SERVICE_NMI
     ARRIVAL_ANYWHERE VECTOR_NMI
-%rep 20
-    cpuid
-%endrep
+    times 200 nop
     LEAVE
 ENDWORKLOAD
 
@@ -94,8 +97,6 @@ ENDWORKLOAD
 WORKLOAD interrupt.nmi_ring0, RING0 | INTERRUPTS
     SERVICE_INT SERVICE_NMI
     ARRIVAL_ANYWHERE VECTOR_NMI
-%rep 20
-    cpuid
-%endrep
+    times 200 nop
     LEAVE
 ENDWORKLOAD

@@ -99,10 +99,10 @@ ENDWORKLOAD
 
 ; Long loops, closed by a branch that goes back (predicted) and by one that leaves.
 WORKLOAD loop.long.back, RING0 | RING3 | STEPPABLE
-    mov     ecx, 3001
+    mov     ecx, 2001
 .top:   dec ecx
 .from:  jnz .top
-    RECORD  JCC, .from, .top, 3000
+    RECORD  JCC, .from, .top, 2000
     LEAVE
 ENDWORKLOAD
 

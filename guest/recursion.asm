@@ -51,14 +51,14 @@ WORKLOAD recursion.mutual, RING0 | RING3 | STEPPABLE
 .odd_return: ret
 ENDWORKLOAD
 
-; 1000 levels: deeper than any return-stack predictor.
+; 300 levels: deeper than any return-stack predictor.
 WORKLOAD recursion.deep, RING0 | RING3 | STEPPABLE
     RECORD  CALL, .first, .function
-    RECORD  CALL, .inner, .function, 999
+    RECORD  CALL, .inner, .function, 299
     RECORD  JCC, .base, .return
-    RECORD  RET, .return, .after_inner, 999
+    RECORD  RET, .return, .after_inner, 299
     RECORD  RET, .return, .after_first
-    mov     ecx, 1000
+    mov     ecx, 300
 .first: call    .function
 .after_first:
     LEAVE

@@ -9,18 +9,28 @@
 #define WAIT_ROUNDS 1000000u /* bound on an interrupt's way through the local APIC */
 #define REFUSED     UINT64_MAX
 
-static uint64_t send_self(const struct trap_frame *frame)
+/* Ring 3 without IF would leave an interrupt pending for whoever enables them next. */
+static bool may_interrupt(const struct trap_frame *frame)
 {
-    /* Ring 3 without IF would leave it pending for whoever enables interrupts next. */
-    if (trap_from_user(frame) && !(frame->rflags & RFLAGS_IF))
-        return REFUSED;
-    apic_self_ipi(VECTOR_TEST);
+    return !trap_from_user(frame) || (frame->rflags & RFLAGS_IF);
+}
+
+static uint64_t wait_pending(uint8_t vector)
+{
     for (unsigned i = 0; i < WAIT_ROUNDS; i++) {
-        if (apic_irr_test(VECTOR_TEST))
+        if (apic_irr_test(vector))
             return 0;
         cpu_pause();
     }
     return REFUSED;
+}
+
+static uint64_t send_self(const struct trap_frame *frame)
+{
+    if (!may_interrupt(frame))
+        return REFUSED;
+    apic_self_ipi(VECTOR_TEST);
+    return wait_pending(VECTOR_TEST);
 }
 
 void service_drop_nmi(struct guest *g)
@@ -72,10 +82,12 @@ static uint64_t send_nmi(struct guest *g, const struct trap_frame *frame)
     return REFUSED;
 }
 
-static uint64_t start_timer(struct guest *g, uint32_t ticks)
+static uint64_t start_timer(struct guest *g, const struct trap_frame *frame)
 {
+    if (!may_interrupt(frame))
+        return REFUSED;
     g->timer_asked = true;
-    apic_timer_oneshot(ticks);
+    apic_timer_oneshot((uint32_t)frame->rdi);
     return 0;
 }
 
@@ -103,7 +115,12 @@ bool service_handle(struct trap_frame *frame, void *arg)
         frame->rax = send_nmi(g, frame);
         return true;
     case SERVICE_TIMER:
-        frame->rax = start_timer(g, (uint32_t)frame->rdi);
+        frame->rax = start_timer(g, frame);
+        return true;
+    case SERVICE_TIMER_PENDING:
+        frame->rax = start_timer(g, frame);
+        if (frame->rax != REFUSED)
+            frame->rax = wait_pending(VECTOR_TIMER);
         return true;
     default:
         if (g->run->ring)

@@ -79,14 +79,14 @@ CHECK(gp_target, .name = "bts.event.gp_on_target", .clauses = "GEN-09 GEN-06", .
     judge_both(run, "fault.gp_target");
 }
 
-/* Pending at the end of SYSRETQ or IRETQ, of STI's shadow, of HLT; somewhere in plain code. */
+/* Pending at the end of SYSRETQ or IRETQ, of STI's shadow, of HLT. */
 CHECK(interrupt_ring3, .name = "bts.event.interrupt.ring3", .clauses = "GEN-05 GEN-08",
       .kind = MUST, .needs = NEED_BTS)
 {
     judge(run, 3, "interrupt.sysret");
     judge(run, 3, "interrupt.iret");
     judge(run, 3, "interrupt.row");
-    judge(run, 3, "interrupt.anywhere");
+    judge(run, 3, "interrupt.timer");
 }
 
 CHECK(interrupt_ring0, .name = "bts.event.interrupt.ring0", .clauses = "GEN-05", .kind = MUST,
