@@ -52,7 +52,7 @@ CHECK(workloads, .name = "bts.oracle.workloads", .clauses = "GEN-01 GEN-20 GEN-2
 
         if (!(w->flags & WORKLOAD_STEPPABLE) || !(w->flags & WORKLOAD_RING3))
             continue;
-        if (!stepped_and_traced_agree(run, w, 25))
+        if (!stepped_and_traced_agree(run, w, 9))
             run_detail(run, "in workload %s", w->name);
         compared++;
     }

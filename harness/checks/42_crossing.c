@@ -26,7 +26,10 @@ static void trace_filtered(struct run *run, struct trace *t, const struct worklo
     struct guest_run r = {.interrupts = (w->flags & WORKLOAD_INTERRUPTS) != 0};
 
     trace_open(run, t,
-               &(struct trace_setup){.records = 2048, .off_os = off_os, .off_usr = off_usr});
+               &(struct trace_setup){.records = 2048,
+                                     .off_os = off_os,
+                                     .off_usr = off_usr,
+                                     .break_rules = off_os && off_usr});
     trace_workload(t, w, 3, &r);
 }
 
