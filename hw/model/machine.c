@@ -14,19 +14,19 @@
 #define DR7_DISARMED 0x500ull
 
 _Static_assert(offsetof(struct model_cpu, vmcb_physical) == 128, "svm.asm");
-_Static_assert(offsetof(struct model_cpu, host_cr3) == 136, "svm.asm");
-_Static_assert(offsetof(struct model_cpu, host_stack_top) == 144, "svm.asm");
-_Static_assert(offsetof(struct model_cpu, host_gdtr) == 152, "svm.asm");
-_Static_assert(offsetof(struct model_cpu, host_idtr) == 162, "svm.asm");
+_Static_assert(offsetof(struct model_cpu, host_cr3) == 136, "launch.asm");
+_Static_assert(offsetof(struct model_cpu, host_stack_top) == 144, "launch.asm");
+_Static_assert(offsetof(struct model_cpu, host_gdtr) == 152, "launch.asm");
+_Static_assert(offsetof(struct model_cpu, host_idtr) == 162, "launch.asm");
 _Static_assert(offsetof(struct model_cpu, window_vector) == 172, "window.asm");
 _Static_assert(offsetof(struct model_cpu, window_nmi) == 176, "window.asm");
-_Static_assert(offsetof(struct model_cpu, bare.gdtr) == 200, "svm.asm");
-_Static_assert(offsetof(struct model_cpu, bare.idtr) == 210, "svm.asm");
-_Static_assert(offsetof(struct model_cpu, bare.ds) == 220, "svm.asm");
-_Static_assert(offsetof(struct model_cpu, bare.cr3) == 224, "svm.asm");
-_Static_assert(offsetof(struct model_cpu, bare.rip) == 232, "svm.asm");
-_Static_assert(offsetof(struct model_cpu, bare.ss) == 264, "svm.asm");
-_Static_assert(offsetof(struct model_cpu, bare.efer) == 272, "svm.asm");
+_Static_assert(offsetof(struct model_cpu, bare.gdtr) == 200, "launch.asm");
+_Static_assert(offsetof(struct model_cpu, bare.idtr) == 210, "launch.asm");
+_Static_assert(offsetof(struct model_cpu, bare.ds) == 220, "launch.asm");
+_Static_assert(offsetof(struct model_cpu, bare.cr3) == 224, "launch.asm");
+_Static_assert(offsetof(struct model_cpu, bare.rip) == 232, "launch.asm");
+_Static_assert(offsetof(struct model_cpu, bare.ss) == 264, "launch.asm");
+_Static_assert(offsetof(struct model_cpu, bare.efer) == 272, "launch.asm");
 
 void machine_save_hidden(struct model_cpu *cpu)
 {

@@ -5,7 +5,7 @@
 
 #include "hw/model/cpu.h"
 
-#define VECTOR_STUB_BYTES 16
+#define VECTOR_STUB_BYTES 8
 
 void machine_enter(struct model_cpu *cpu);
 void machine_launch(struct model_cpu *cpu, void (*host)(struct model_cpu *));

@@ -55,24 +55,30 @@ machine_unblock_nmi:
 .done:
     ret
 
-; The host's 256 vectors, 16 bytes each.
+; The host's 256 vectors, 8 bytes each: a call, whose return address tells which it was.
 ;
-; Stack on entry of host_event, from RSP upwards:
+; Stack in host_event once the vector is known, from RSP upwards:
 ;   +00 vector   +08 RIP   +10 CS   +18 RFLAGS   +20 RSP   +28 SS
 ; An exception with an error code has one more quadword; it is only reported.
 global machine_vectors:function hidden
-align 16
+align 8
 machine_vectors:
-%assign vector 0
 %rep 256
-    align 16
-    push strict dword vector
-    jmp strict near host_event
-    %assign vector vector + 1
+    align 8
+    call strict near host_event
 %endrep
 
 align 16
 host_event:
+    push rax
+    push rcx
+    mov rax, [rsp + 16]
+    lea rcx, [machine_vectors]
+    sub rax, rcx
+    shr rax, 3
+    mov [rsp + 16], rax
+    pop rcx
+    pop rax
     cmp dword [rsp], FIRST_INTERRUPT
     jae .interrupt
     cmp dword [rsp], VECTOR_NMI
