@@ -208,12 +208,10 @@ static struct compare_options options_for(struct trace *t, unsigned ring)
     };
 }
 
-bool trace_expect(struct trace *t, const struct expected_edge *expected, size_t count,
-                  unsigned ring, struct compare_result *result)
+bool trace_match(struct trace *t, const struct expected_edge *expected, size_t count,
+                 unsigned ring, struct compare_result *r)
 {
     struct compare_options options = options_for(t, ring);
-    struct compare_result local;
-    struct compare_result *r = result ? result : &local;
 
     compare_trace(expected, count, t->records, t->count, &options, r);
     if (!r->same) {
@@ -228,8 +226,18 @@ bool trace_expect(struct trace *t, const struct expected_edge *expected, size_t 
                "records of one kind are sometimes there and sometimes not (kinds %x)",
                r->optional_seen & r->optional_absent);
     run_held(t->run);
+    return true;
+}
+
+bool trace_expect(struct trace *t, const struct expected_edge *expected, size_t count,
+                  unsigned ring, struct compare_result *result)
+{
+    struct compare_result local;
+
+    if (!trace_match(t, expected, count, ring, result ? result : &local))
+        return false;
     /* A filtered trace has gaps where the filter was at work. */
-    return options.off_os || options.off_usr || trace_expect_sane(t);
+    return t->setup.off_os || t->setup.off_usr || trace_expect_sane(t);
 }
 
 bool trace_expect_workload(struct trace *t, const struct workload *w, unsigned ring,

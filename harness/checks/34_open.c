@@ -27,6 +27,28 @@ static struct compare_result judge(struct run *run, unsigned ring, const char *n
     return result;
 }
 
+/*
+ * Without a record for #DB the trace is not connected, and one from the instruction that was
+ * stepped lies before the target of its own branch: the labels alone decide.
+ */
+static struct compare_result judge_step(struct run *run, unsigned ring, const char *name)
+{
+    const struct workload *w = trace_find(run, name);
+    struct compare_result result = {0};
+    const struct expected_edge *expected;
+    struct trace t;
+    size_t count;
+
+    trace_open(run, &t, &(struct trace_setup){.records = 8192});
+    trace_workload(&t, w, ring, NULL);
+    expected = trace_expected(run, w, ring, 0, &count);
+    if (!trace_match(&t, expected, count, ring, &result))
+        run_detail(run, "in %s, ring %u", name, ring);
+    trace_expect_sources(&t);
+    run_deferred_now(run);
+    return result;
+}
+
 static void add(struct compare_result *sum, struct compare_result other)
 {
     sum->alternative_seen |= other.alternative_seen;
@@ -101,11 +123,11 @@ CHECK(int3, .name = "bts.open.int3", .clauses = "GEN-11 GEN-07", .kind = CHARACT
 CHECK(single_step, .name = "bts.open.single_step", .clauses = "GEN-10 GEN-07",
       .kind = CHARACTERISE, .needs = NEED_BTS)
 {
-    struct compare_result r = judge(run, 3, "trap.step");
+    struct compare_result r = judge_step(run, 3, "trap.step");
 
-    add(&r, judge(run, 0, "trap.step"));
-    add(&r, judge(run, 3, "trap.step_jmp"));
-    add(&r, judge(run, 0, "trap.step_jmp"));
+    add(&r, judge_step(run, 0, "trap.step"));
+    add(&r, judge_step(run, 3, "trap.step_jmp"));
+    add(&r, judge_step(run, 0, "trap.step_jmp"));
     run_observe(run, "bts.record.db", "%s", presence(&r, EDGE_TRAP));
     run_observe(run, "bts.from.db", "%s", source(&r, EDGE_TRAP));
 }
