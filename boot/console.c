@@ -11,6 +11,8 @@
 
 static const char full_note[] = "# log: memory is full, the lines that follow are not kept";
 
+#define RECALL_LINES 16 /* with the end line they fit on the smallest screen, 25 lines */
+
 static char *log_text;
 static size_t log_size, log_end;
 static size_t serial_sent; /* of the log; behind log_end only while held */
@@ -127,6 +129,23 @@ static bool begins(const char *line, size_t bytes, const char *word)
     size_t length = strlen(word);
 
     return bytes >= length && memcmp(line, word, length) == 0;
+}
+
+void console_recall_failures(void)
+{
+    unsigned shown = 0;
+
+    for (size_t at = 0; at < log_end && shown < RECALL_LINES;) {
+        size_t bytes = 0;
+
+        while (log_text[at + bytes] != '\n')
+            bytes++;
+        if (begins(log_text + at, bytes, "not ok ")) {
+            screen_write(log_text + at, bytes + 1);
+            shown++;
+        }
+        at += bytes + 1;
+    }
 }
 
 bool console_is_tap(const char *line, size_t bytes)

@@ -154,6 +154,12 @@ bool firmware_timer_works(unsigned ms)
     return fired;
 }
 
+bool firmware_is_shell(void)
+{
+    return firmware_protocol(firmware_image, (EFI_GUID)EFI_SHELL_PARAMETERS_PROTOCOL_GUID) !=
+           NULL;
+}
+
 void firmware_power_off(void)
 {
     firmware_table->RuntimeServices->ResetSystem(EfiResetShutdown, EFI_SUCCESS, 0, NULL);

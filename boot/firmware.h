@@ -45,6 +45,10 @@ unsigned firmware_processors(void);
 /* True when a timer event set for ms milliseconds is signalled; waits four times as long. */
 bool firmware_timer_works(unsigned ms);
 
+/* True when the UEFI shell started the image: the screen stays and there is somebody to read
+ * it. */
+bool firmware_is_shell(void);
+
 /* Powers the machine off; returns only when firmware does not know how. */
 void firmware_power_off(void);
 

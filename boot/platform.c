@@ -7,6 +7,7 @@
 #include "boot/firmware.h"
 #include "boot/memory.h"
 #include "boot/provider.h"
+#include "boot/screen.h"
 #include "boot/serial.h"
 #include "boot/takeover.h"
 
@@ -22,6 +23,7 @@
 #define ARENA_SMALL      (8ull << 20) /* enough for a run without long evidence */
 #define EXIT_DEVICE_PORT 0xF4
 #define TSC_SAMPLE_MS    4
+#define LINGER_SECONDS   60
 
 /* Codes of hw_unwind that end a take-over from underneath. */
 enum { UNWOUND_STOP = 0x100 };
@@ -41,6 +43,11 @@ void platform_exit(void)
     /* Still here: there is no such device, so the next best way to be off. */
     if (way_out != EXIT_RETURN)
         firmware_power_off();
+    /* A boot menu paints over the results, and on most machines nothing else shows them. */
+    if (!firmware_is_shell()) {
+        console_recall_failures();
+        screen_linger(LINGER_SECONDS);
+    }
     memory_release();
 }
 

@@ -88,3 +88,19 @@ void screen_write(const char *text, size_t bytes)
         }
     }
 }
+
+void screen_linger(unsigned seconds)
+{
+    SIMPLE_INPUT_INTERFACE *keys = firmware_table->ConIn;
+    EFI_INPUT_KEY key;
+
+    if (screen_count == 0 || keys == NULL)
+        return;
+    show(u"\r\nPress a key to return to the firmware.\r\n");
+    keys->Reset(keys, FALSE);
+    for (unsigned tenths = 0; tenths < 10 * seconds; tenths++) {
+        if (keys->ReadKeyStroke(keys, &key) == EFI_SUCCESS)
+            return;
+        firmware_boot->Stall(100000);
+    }
+}

@@ -15,4 +15,7 @@ void screen_init(bool serial_in_use);
 /* Lines ended by LF. */
 void screen_write(const char *text, size_t bytes);
 
+/* Keeps the text readable until a key is pressed, at most seconds long. No screen, no wait. */
+void screen_linger(unsigned seconds);
+
 #endif
