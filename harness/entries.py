@@ -91,8 +91,9 @@ def suite_entries(out):
                                      options=["provider=native"]),
               verify=lambda place, log: results(place)),
     ]
-    rows += [Entry("suite.cpu." + cpu, runner(out, "--cpu", cpu + ",+svm"),
-                   verify=lambda place, log: results(place)) for cpu in ("EPYC", "max")]
+    rows += [Entry("suite.cpu." + cpu, runner(out, "--cpu", cpu, "--profile", profile),
+                   verify=lambda place, log: results(place))
+             for cpu, profile in (("EPYC", "qemu"), ("max", "qemu-max"))]
     rows += [
         Entry("suite.cpus2", runner(out, options=["cpus=2"]),
               verify=lambda place, log: results(place)),

@@ -14,8 +14,11 @@ def clean(text):
     return NOT_XML.sub(lambda found: "\\x%02x" % ord(found[0]), str(text))
 
 
-def evidence_lines(check):
-    """A check's evidence as lines of text, shortest first in meaning: words, then data."""
+def evidence_lines(check, short=False):
+    """A check's evidence as lines of text: words, then data.
+
+    short keeps of a list only the line that the image marked with ">" and its neighbours.
+    """
     evidence = check.get("evidence", {})
     lines = list(evidence.get("detail", []))
     for key in ("first_difference", "expected", "oracle", "trace", "buffer_hex"):
@@ -23,9 +26,14 @@ def evidence_lines(check):
         if value in (None, [], ""):
             continue
         items = value if isinstance(value, list) else [value]
-        lines += ["%s: %s" % (key, item if isinstance(item, str) else json.dumps(item))
-                  for item in items]
-    return lines
+        items = [item if isinstance(item, str) else json.dumps(item) for item in items]
+        items = [line for item in items for line in item.splitlines() if line.strip()]
+        marked = [i for i, line in enumerate(items) if line.startswith(">")]
+        if short:
+            items = items[max(marked[0] - 1, 0):marked[0] + 2] if marked else items[:2]
+        lines += ["%-16s %s" % (key + ":" if i == 0 else "", line)
+                  for i, line in enumerate(items)]
+    return [line.rstrip() for line in lines]
 
 
 def to_json(report):
@@ -104,7 +112,7 @@ def summary(judgement, limit=22):
         own = max(room - len(lines) - 1 - rest, 0)
         lines.append("%-5s %s: %s" % (check["verdict"].upper(), check["name"],
                                       check["reason"]))
-        lines += ["      " + text for text in evidence_lines(check)[:min(own, 8)]]
+        lines += ["      " + text for text in evidence_lines(check, True)[:min(own, 9)]]
     if len(lines) > room:
         hidden += len(lines) - room + 1
         lines = lines[:room - 1]

@@ -124,7 +124,8 @@ class Run:
 
     def machine(self, accel, gdb=None):
         """A new volume and a new QEMU on it."""
-        profile = ["profile=" + self.profile] if self.profile else []
+        # Made explicit, so that the banner names the profile that will judge.
+        profile = ["profile=" + profile_name(self, accel)]
         # First as well as last: parsing stops at a word it cannot use, and the last one wins.
         leave = ["exit=debug"]
         fat.create(self.volume, self.args.image, leave + self.options + profile + leave)
@@ -175,9 +176,9 @@ class Progress:
             self.stream.flush()
 
 
-def profile_of(run):
-    """The profile in force: as asked, else by the accelerator that ran."""
-    return expected.load(run.profile or ("qemu" if run.accel == "tcg" else "hardware"))
+def profile_name(run, accel):
+    """The profile in force: as asked, else by the accelerator."""
+    return run.profile or ("qemu" if accel == "tcg" else "hardware")
 
 
 def conclude(run, parser, ending, started):
@@ -185,7 +186,8 @@ def conclude(run, parser, ending, started):
     newest = fat.results(run.volume, run.out / "volume")
     path = newest / "report.json" if newest else None
     filed = path.read_text(errors="replace") if path and path.is_file() else None
-    judgement = judge.judge(parser.log, filed, ending, profile_of(run), run.whole,
+    judgement = judge.judge(parser.log, filed, ending,
+                            expected.load(profile_name(run, run.accel)), run.whole,
                             run.strict_skip)
     host = {"status": judgement.status, "reason": judgement.reason or "none",
             "source": judgement.source, "problems": judgement.problems, "accel": run.accel,

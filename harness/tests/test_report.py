@@ -2,6 +2,7 @@
 """The host's result files, each read back by something that did not write it."""
 
 import json
+import re
 import shutil
 import subprocess
 import tempfile
@@ -89,7 +90,20 @@ class Summary(unittest.TestCase):
         lines = report.summary(made(MIXED))
         self.assertIn("FAIL  a.two: first", lines)
         self.assertIn("ERROR a.three: second", lines)
-        self.assertIn("      trace: a -> c", lines)
+        self.assertIn("      trace:           a -> c", lines)
+
+    def test_evidence_of_many_lines(self):
+        """Each line stands for itself in the TAP file; the summary keeps what is marked."""
+        judgement = made(MIXED)
+        judgement.report["checks"][1]["evidence"] = {
+            "trace": "0: a\n1: b\n>2: c\n3: d\n4: e\n", "first_difference": ""}
+        short = [line.split()[-1] for line in report.summary(judgement)
+                 if re.match("      .*[0-4]: [a-e]$", line)]
+        self.assertEqual(short, ["b", "c", "d"])
+        tap = report.to_tap(judgement.report).splitlines()
+        self.assertEqual(sum(line.startswith("# a.two: ") for line in tap), 5)
+        self.assertTrue(all(line.startswith(("#", "ok", "not ok", "1..", "KTAP"))
+                            for line in tap))
 
     def test_at_most_a_screenful(self):
         many = [("a.n%d" % i, "fail", "wrong") for i in range(200)]
