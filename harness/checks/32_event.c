@@ -32,7 +32,7 @@ static void judge_both(struct run *run, const char *name)
     judge(run, 0, name);
 }
 
-CHECK(ud, .name = "bts.event.ud", .clauses = "GEN-06", .kind = MUST, .needs = NEED_BTS)
+CHECK(ud, .name = "bts.event.ud", .clauses = "GEN-06 GEN-01", .kind = MUST, .needs = NEED_BTS)
 {
     judge_both(run, "fault.ud");
 }
@@ -80,7 +80,7 @@ CHECK(gp_target, .name = "bts.event.gp_on_target", .clauses = "GEN-09 GEN-06", .
 }
 
 /* Pending at the end of SYSRETQ or IRETQ, of STI's shadow, of HLT. */
-CHECK(interrupt_ring3, .name = "bts.event.interrupt.ring3", .clauses = "GEN-05 GEN-08",
+CHECK(interrupt_ring3, .name = "bts.event.interrupt.ring3", .clauses = "GEN-05 GEN-08 GEN-01",
       .kind = MUST, .needs = NEED_BTS)
 {
     judge(run, 3, "interrupt.sysret");
@@ -102,7 +102,7 @@ CHECK(interrupt_after_branch, .name = "bts.event.interrupt_after_branch", .claus
     judge(run, 0, "interrupt.sti_jmp");
 }
 
-CHECK(nmi, .name = "bts.event.nmi", .clauses = "GEN-05", .kind = MUST, .needs = NEED_BTS)
+CHECK(nmi, .name = "bts.event.nmi", .clauses = "GEN-05 GEN-01", .kind = MUST, .needs = NEED_BTS)
 {
     judge(run, 3, "interrupt.nmi");
     judge(run, 0, "interrupt.nmi_ring0");

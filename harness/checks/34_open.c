@@ -119,7 +119,14 @@ CHECK(int3, .name = "bts.open.int3", .clauses = "GEN-11 GEN-07", .kind = CHARACT
     run_observe(run, "bts.from.int3", "%s", source(&r, EDGE_INT3));
 }
 
-/* The branch that was stepped comes before any record of its #DB. */
+/* Whether or not #DB leaves a record: the branch that was stepped has its own, and first. */
+CHECK(stepped_branch, .name = "bts.event.trap_after_branch", .clauses = "GEN-08", .kind = MUST,
+      .needs = NEED_BTS)
+{
+    judge_step(run, 3, "trap.step_jmp");
+    judge_step(run, 0, "trap.step_jmp");
+}
+
 CHECK(single_step, .name = "bts.open.single_step", .clauses = "GEN-10 GEN-07",
       .kind = CHARACTERISE, .needs = NEED_BTS)
 {
