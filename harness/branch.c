@@ -6,50 +6,11 @@
 #include "harness/decode.h"
 #include "hw/regs.h"
 
-/* Even conditions; the odd one beside each is its negation. */
-static bool condition_holds(unsigned condition, uint64_t rflags)
+bool loop_taken(unsigned condition, bool address32, uint64_t rflags, uint64_t rcx_after)
 {
-    bool sign_differs = !(rflags & RFLAGS_SF) != !(rflags & RFLAGS_OF);
-    bool holds = false;
+    bool zero = address32 ? (uint32_t)rcx_after == 0 : rcx_after == 0;
 
-    switch (condition >> 1) {
-    case 0:
-        holds = rflags & RFLAGS_OF;
-        break;
-    case 1:
-        holds = rflags & RFLAGS_CF;
-        break;
-    case 2:
-        holds = rflags & RFLAGS_ZF;
-        break;
-    case 3:
-        holds = rflags & (RFLAGS_CF | RFLAGS_ZF);
-        break;
-    case 4:
-        holds = rflags & RFLAGS_SF;
-        break;
-    case 5:
-        holds = rflags & RFLAGS_PF;
-        break;
-    case 6:
-        holds = sign_differs;
-        break;
-    case 7:
-        holds = sign_differs || rflags & RFLAGS_ZF;
-        break;
-    }
-    return holds != (condition & 1);
-}
-
-bool branch_taken(const struct decoded *d, uint64_t rflags, uint64_t rcx_after)
-{
-    bool zero = d->address32 ? (uint32_t)rcx_after == 0 : rcx_after == 0;
-
-    if (d->branch == BRANCH_JCC)
-        return condition_holds(d->condition, rflags);
-    if (d->branch != BRANCH_LOOP)
-        return true;
-    switch (d->condition) {
+    switch (condition) {
     case 0: /* LOOPNE */
         return !zero && !(rflags & RFLAGS_ZF);
     case 1: /* LOOPE */
@@ -59,4 +20,12 @@ bool branch_taken(const struct decoded *d, uint64_t rflags, uint64_t rcx_after)
     default: /* JRCXZ, JECXZ */
         return zero;
     }
+}
+
+bool branch_taken(const struct decoded *d, uint64_t rflags, uint64_t rcx_after)
+{
+    if (d->branch == BRANCH_JCC)
+        return jcc_taken(d->condition, rflags);
+    return d->branch != BRANCH_LOOP ||
+           loop_taken(d->condition, d->address32, rflags, rcx_after);
 }

@@ -55,5 +55,19 @@ bool decode(const uint8_t *bytes, size_t available, struct decoded *out);
  * *after* the instruction has executed. Unconditional branches: true.
  */
 bool branch_taken(const struct decoded *d, uint64_t rflags, uint64_t rcx_after);
+bool loop_taken(unsigned condition, bool address32, uint64_t rflags, uint64_t rcx_after);
+
+/* The same for condition 0..15 of a Jcc; without branches or calls, for the oracle's sake. */
+static inline bool jcc_taken(unsigned condition, uint64_t rflags)
+{
+    unsigned f = (unsigned)rflags;
+    unsigned cf = f & 1, pf = f >> 2 & 1, zf = f >> 6 & 1, sf = f >> 7 & 1, of = f >> 11 & 1;
+    unsigned less = sf ^ of;
+    /* The even conditions; the odd one behind each is its negation. */
+    unsigned holds = of | cf << 1 | zf << 2 | (cf | zf) << 3 | sf << 4 | pf << 5 | less << 6 |
+                     (less | zf) << 7;
+
+    return (holds >> (condition >> 1) ^ condition) & 1;
+}
 
 #endif

@@ -10,7 +10,8 @@ enum step_traits {
     STEP_ADDRESS32 = 1 << 0,
     STEP_REPEATED = 1 << 1,
     STEP_SHADOW = 1 << 2,
-    STEP_DIRECT = 1 << 3
+    STEP_DIRECT = 1 << 3,
+    STEP_PLAIN = 1 << 4 /* neither branch nor shadow */
 };
 
 static const uint8_t edge_kinds[] = {
@@ -29,11 +30,21 @@ static bool lost(struct stepper *s, const char *why)
     return false;
 }
 
-static void add_edge(struct stepper *s, struct expected_edge edge)
+/* The next edge to fill in, otherwise zero; NULL when it is only counted. */
+static inline __attribute__((always_inline)) struct expected_edge *
+new_edge(struct stepper *s, uint64_t from, uint64_t to, enum edge_kind kind)
 {
-    if (s->count < s->max)
-        s->edges[s->count] = edge;
-    s->count++;
+    struct expected_edge *edge = &s->edges[s->count];
+
+    if (s->count++ >= s->max)
+        return NULL;
+    edge->from = from;
+    edge->to = to;
+    edge->from_alt = 0;
+    edge->kind = (uint8_t)kind;
+    edge->cpl_before = edge->cpl_after = edge->flags = 0;
+    edge->from_anywhere = edge->to_anywhere = false;
+    return edge;
 }
 
 /* --- the cache of decoded instructions */
@@ -60,7 +71,8 @@ static const struct step_slot *decode_at(struct stepper *s, uint64_t rip)
         .branch = d.branch,
         .condition = d.condition,
         .traits = (d.address32 ? STEP_ADDRESS32 : 0) | (d.repeated ? STEP_REPEATED : 0) |
-                  (d.shadow ? STEP_SHADOW : 0) | (d.direct ? STEP_DIRECT : 0),
+                  (d.shadow ? STEP_SHADOW : 0) | (d.direct ? STEP_DIRECT : 0) |
+                  (d.branch == BRANCH_NONE && !d.shadow ? STEP_PLAIN : 0),
     };
     return slot;
 }
@@ -76,11 +88,10 @@ static inline const struct step_slot *cached(struct stepper *s, uint64_t rip)
 
 static bool taken(const struct step_slot *slot, uint64_t rflags, uint64_t rcx)
 {
-    struct decoded d = {.branch = slot->branch,
-                        .condition = slot->condition,
-                        .address32 = slot->traits & STEP_ADDRESS32};
-
-    return branch_taken(&d, rflags, rcx);
+    if (slot->branch == BRANCH_JCC)
+        return jcc_taken(slot->condition, rflags);
+    return slot->branch != BRANCH_LOOP ||
+           loop_taken(slot->condition, slot->traits & STEP_ADDRESS32, rflags, rcx);
 }
 
 static uint64_t landing(const struct step_slot *slot, uint64_t rip, bool jumps)
@@ -95,13 +106,37 @@ static uint64_t landing(const struct step_slot *slot, uint64_t rip, bool jumps)
 /* INT1 raises the same #DB as a step does: what follows is the handler's IRETQ. */
 static void add_int1(struct stepper *s, uint64_t rip)
 {
-    add_edge(s, (struct expected_edge){.from = s->at,
-                                       .from_alt = rip,
-                                       .to = s->places.entry(VECTOR_DB),
-                                       .kind = EDGE_TRAP,
-                                       .cpl_before = 3,
-                                       .flags = EDGE_FROM_ALT | EDGE_OPTIONAL});
+    struct expected_edge *edge = new_edge(s, s->at, s->places.entry(VECTOR_DB), EDGE_TRAP);
+
+    if (edge) {
+        edge->from_alt = rip;
+        edge->cpl_before = 3;
+        edge->flags = EDGE_FROM_ALT | EDGE_OPTIONAL;
+    }
     step_resume(s, rip, false);
+}
+
+static inline __attribute__((always_inline)) void
+add_branch(struct stepper *s, const struct step_slot *slot, uint64_t rip)
+{
+    struct expected_edge *edge = new_edge(s, s->at, rip, edge_kinds[slot->branch]);
+
+    if (!edge)
+        return;
+    edge->cpl_before = edge->cpl_after = 3;
+    edge->flags = slot->branch == BRANCH_IRET ? EDGE_OPTIONAL : 0;
+}
+
+/* The branch does not lead where it did: perhaps the code was rewritten. */
+static const struct step_slot *look_again(struct stepper *s, uint64_t rip, uint64_t rflags,
+                                          uint64_t rcx)
+{
+    const struct step_slot *slot = decode_at(s, s->at);
+
+    if (!slot || slot->branch == BRANCH_NONE || slot->branch >= sizeof edge_kinds ||
+        !edge_kinds[slot->branch] || rip != landing(slot, rip, taken(slot, rflags, rcx)))
+        return NULL;
+    return slot;
 }
 
 static bool follow_branch(struct stepper *s, const struct step_slot *slot, uint64_t rip,
@@ -112,27 +147,17 @@ static bool follow_branch(struct stepper *s, const struct step_slot *slot, uint6
     if (slot->branch >= sizeof edge_kinds || !edge_kinds[slot->branch])
         return lost(s, "an instruction that enters the kernel came back as a step");
     if (rip != landing(slot, rip, jumps)) {
-        slot = decode_at(s, s->at); /* perhaps the code was rewritten */
+        slot = look_again(s, rip, rflags, rcx);
         if (!slot)
-            return lost(s, "an instruction does not decode");
-        if (slot->branch != BRANCH_NONE)
-            jumps = taken(slot, rflags, rcx);
-        if (slot->branch == BRANCH_NONE || !edge_kinds[slot->branch] ||
-            rip != landing(slot, rip, jumps))
             return lost(s, "a branch led somewhere else");
+        jumps = taken(slot, rflags, rcx);
     }
     if (slot->branch == BRANCH_INT1) {
         add_int1(s, rip);
         return true;
     }
     if (jumps)
-        add_edge(s, (struct expected_edge){.from = s->at,
-                                           .to = rip,
-                                           .kind = edge_kinds[slot->branch],
-                                           .cpl_before = 3,
-                                           .cpl_after = 3,
-                                           .flags = slot->branch == BRANCH_IRET ? EDGE_OPTIONAL
-                                                                                : 0});
+        add_branch(s, slot, rip);
     s->at = rip;
     return true;
 }
@@ -154,7 +179,7 @@ static bool follow_oddity(struct stepper *s, const struct step_slot *slot, uint6
     return true;
 }
 
-bool step_to(struct stepper *s, uint64_t rip, uint64_t rflags, uint64_t rcx)
+static bool step_slowly(struct stepper *s, uint64_t rip, uint64_t rflags, uint64_t rcx)
 {
     const struct step_slot *slot = cached(s, s->at);
 
@@ -172,6 +197,32 @@ bool step_to(struct stepper *s, uint64_t rip, uint64_t rflags, uint64_t rcx)
         return follow_oddity(s, slot, rip, rflags, rcx);
     s->at = rip;
     return true;
+}
+
+/*
+ * Straight-line code and Jcc take this short way: under software emulation each call and
+ * return costs more than ten plain instructions.
+ */
+bool step_to(struct stepper *s, uint64_t rip, uint64_t rflags, uint64_t rcx)
+{
+    const struct step_slot *slot = slot_of(s, s->at);
+    uint64_t next = s->at + slot->length;
+
+    if (slot->rip == s->at && slot->traits & STEP_PLAIN && rip == next) {
+        s->at = rip;
+        return true;
+    }
+    if (slot->rip == s->at && slot->branch == BRANCH_JCC) {
+        bool jumps = jcc_taken(slot->condition, rflags);
+
+        if (rip == (jumps ? next + (uint64_t)(int64_t)slot->displacement : next)) {
+            if (jumps)
+                add_branch(s, slot, rip);
+            s->at = rip;
+            return true;
+        }
+    }
+    return step_slowly(s, rip, rflags, rcx);
 }
 
 /* --- into the kernel and back */
@@ -203,38 +254,48 @@ static bool arrives_by_itself(unsigned vector)
 
 bool step_event(struct stepper *s, unsigned vector, uint64_t rip, uint64_t rflags, uint64_t rcx)
 {
-    struct expected_edge edge = {.cpl_before = 3};
     const struct step_slot *slot = interrupted(s, rip);
+    struct expected_edge *edge;
+    enum edge_kind kind = 0;
+    uint64_t from;
 
-    edge.to = vector == TRAP_SYSCALL ? s->places.syscall : s->places.entry(vector);
     if (slot && rip == s->at + slot->length)
-        edge.kind = software_kind(slot, vector);
-    if (edge.kind) {
-        edge.from = s->at;
-        edge.from_alt = rip;
-        edge.flags = edge.kind == EDGE_SYSCALL ? EDGE_OPTIONAL : EDGE_FROM_ALT;
-    } else {
+        kind = software_kind(slot, vector);
+    from = s->at;
+    if (!kind) {
         if (vector == TRAP_SYSCALL)
             return lost(s, "a SYSCALL came from somewhere else");
         /* One instruction may have run whose #DB the event overtook. */
-        if (rip != s->at && !step_to(s, rip, rflags, rcx))
+        if (rip != s->at && !step_slowly(s, rip, rflags, rcx))
             return false;
-        edge.from = rip;
-        edge.kind = arrives_by_itself(vector) ? EDGE_INTERRUPT : EDGE_EXCEPTION;
+        from = rip;
+        kind = arrives_by_itself(vector) ? EDGE_INTERRUPT : EDGE_EXCEPTION;
     }
     s->at = rip;
-    add_edge(s, edge);
+    edge = new_edge(s, from,
+                    vector == TRAP_SYSCALL ? s->places.syscall : s->places.entry(vector), kind);
+    if (!edge)
+        return true;
+    edge->cpl_before = 3;
+    if (kind == EDGE_INT || kind == EDGE_INT3) {
+        edge->from_alt = rip;
+        edge->flags = EDGE_FROM_ALT;
+    } else if (kind == EDGE_SYSCALL) {
+        edge->flags = EDGE_OPTIONAL;
+    }
     return true;
 }
 
 void step_resume(struct stepper *s, uint64_t rip, bool by_sysret)
 {
-    add_edge(s, (struct expected_edge){.from = by_sysret ? s->places.sysretq : s->places.iretq,
-                                       .to = rip,
-                                       .kind = by_sysret ? EDGE_SYSRET : EDGE_IRET,
-                                       .cpl_after = 3,
-                                       .flags = EDGE_OPTIONAL});
+    struct expected_edge *edge = new_edge(s, by_sysret ? s->places.sysretq : s->places.iretq,
+                                          rip, by_sysret ? EDGE_SYSRET : EDGE_IRET);
+
     s->at = rip;
+    if (!edge)
+        return;
+    edge->cpl_after = 3;
+    edge->flags = EDGE_OPTIONAL;
 }
 
 void step_start(struct stepper *s, uint64_t entry)

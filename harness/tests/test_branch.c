@@ -81,7 +81,7 @@ struct counted {
     }
 LOOP_TAKEN(loopne, "loopne")
 LOOP_TAKEN(loope, "loope")
-LOOP_TAKEN(loop, "loop")
+LOOP_TAKEN(loop64, "loop")
 LOOP_TAKEN(jrcxz, "jrcxz")
 LOOP_TAKEN(loopne32, "addr32 loopne")
 LOOP_TAKEN(loope32, "addr32 loope")
@@ -91,7 +91,7 @@ LOOP_TAKEN(jecxz, "jecxz")
 static void loops(void)
 {
     static struct counted (*const loop[8])(uint64_t, uint64_t) = {
-        loopne_taken,   loope_taken,   loop_taken,   jrcxz_taken,
+        loopne_taken,   loope_taken,   loop64_taken, jrcxz_taken,
         loopne32_taken, loope32_taken, loop32_taken, jecxz_taken};
     static const uint64_t counts[] = {0,          1,           2,           0x80000000,
                                       0xFFFFFFFF, 0x100000000, 0x100000001, 0x7FFFFFFF00000000,
