@@ -248,7 +248,6 @@ static enum ds_error open_bracket(struct broker_cpu *cpu, enum broker_client cli
     } else {
         cpu->bits[client] = bits;
         cpu->shadow = *on;
-        cpu->writes++;
     }
     return error;
 }

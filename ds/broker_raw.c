@@ -7,12 +7,15 @@
 #include "hw/irq.h"
 #include "hw/msr.h"
 
-/* The order that is safe whatever the registers held: trace off, area, the rest with TR. */
+/*
+ * The order that is safe whatever the registers held: trace off, area, the rest with TR. An NMI
+ * that comes while DS_AREA is being moved leaves it to the call that moves it.
+ */
 static void write_both(const struct broker_cpu *cpu, uint64_t debugctl, uint64_t ds_area)
 {
     if (cpu->has_debugctl)
         msr_write_try(MSR_IA32_DEBUGCTL, debugctl & ~DEBUGCTL_TR);
-    if (cpu->has_ds_area)
+    if (cpu->has_ds_area && !cpu->moving_area)
         msr_write_try(MSR_IA32_DS_AREA, ds_area);
     if (cpu->has_debugctl && debugctl & DEBUGCTL_TR)
         msr_write_try(MSR_IA32_DEBUGCTL, debugctl);

@@ -12,6 +12,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
 
 struct fake_machine fake;
 
@@ -209,12 +210,13 @@ void irq_restore(irqflags_t flags)
 uint32_t apic_lvt_perf_read(void)
 {
     visit(FAKE_APIC);
-    return fake.lvt;
+    return fake.lvt | 0x1000; /* delivery status, read-only */
 }
 
 void apic_lvt_perf_write(uint32_t value)
 {
     visit(FAKE_APIC);
+    fake.lvt_bad_writes += (value & ~0x107ffu) != 0;
     fake.lvt = value & 0x107ff & ~fake.lvt_drops;
 }
 
@@ -232,6 +234,14 @@ uint64_t fake_cr3(void)
     return fake.cr3;
 }
 
+/* An anonymous page is resident after the first store, as a PTE is dirty. */
+static bool backed(uint64_t linear)
+{
+    unsigned char resident;
+
+    return mincore((void *)(linear & ~4095ull), 4096, &resident) == 0 && resident & 1;
+}
+
 bool paging_walk(uint64_t cr3, uint64_t linear, struct paging_walk *out)
 {
     *out = (struct paging_walk){linear, 1u << 0 | 1u << 1 | 1u << 5 | 1u << 6, 4096};
@@ -244,8 +254,8 @@ bool paging_walk(uint64_t cr3, uint64_t linear, struct paging_walk *out)
         out->flags = page->flags;
         if (page->phys)
             out->phys = page->phys + (linear - page->first);
-        if (page->dirty_after)
-            page->flags |= 1u << 5 | 1u << 6;
+        if (page->dirty_if_backed && backed(linear))
+            out->flags |= 1u << 5 | 1u << 6;
     }
     if (out->flags & 1)
         return true;

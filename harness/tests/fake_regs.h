@@ -15,9 +15,9 @@
 struct fake_page {
     uint64_t cr3; /* 0 = under any */
     uint64_t first, bytes;
-    unsigned flags;   /* enum page_flags; 0 = not mapped */
-    bool dirty_after; /* the second and later walks find accessed and dirty set */
-    uint64_t phys;    /* of the first byte; 0 = identity */
+    unsigned flags;       /* enum page_flags; 0 = not mapped */
+    bool dirty_if_backed; /* accessed and dirty once the host's page was written to */
+    uint64_t phys;        /* of the first byte; 0 = identity */
 };
 
 enum fake_point { FAKE_BEFORE_WRITE, FAKE_AFTER_WRITE, FAKE_READ, FAKE_IRQ, FAKE_APIC };
@@ -56,8 +56,9 @@ struct fake_machine {
 
     /* Seen. */
     unsigned writes_debugctl, writes_ds_area, reads, walks;
-    unsigned crashes;    /* stores were enabled, or made, with DS_AREA 0 */
-    unsigned area_moves; /* DS_AREA changed while TR and BTS were set */
+    unsigned crashes;        /* stores were enabled, or made, with DS_AREA 0 */
+    unsigned area_moves;     /* DS_AREA changed while TR and BTS were set */
+    unsigned lvt_bad_writes; /* with a read-only or reserved bit */
     unsigned records;
 };
 extern struct fake_machine fake;

@@ -5,6 +5,7 @@
 #include "harness/tests/unit.h"
 #include "hw/paging.h"
 
+#include <setjmp.h>
 #include <stdalign.h>
 
 /* Bits by position: this file does not believe the header. */
@@ -292,6 +293,52 @@ static void test_bracket_refuses(void)
     EXPECT(fake.interrupts);
 }
 
+static uint64_t values[8];
+static unsigned value_count;
+
+static void note_writes(enum fake_point point)
+{
+    if (point == FAKE_AFTER_WRITE && value_count < 8)
+        values[value_count++] = fake.debugctl;
+}
+
+/* The trial of the value must not trace, and the assembly's two writes enclose fn. */
+static void test_bracket_writes(void)
+{
+    start();
+    broker_set_ds_area(&area);
+    broker_set(BROKER_BLOCK_STEP, BTF);
+    value_count = 0;
+    fake.hook = note_writes;
+    EXPECT_EQ(broker_bracket(BROKER_BTS, TR | BTS, traced, NULL, NULL), DS_OK);
+    ASSERT(value_count >= 3);
+    EXPECT_EQ(values[0], BTS | BTF);
+    EXPECT_EQ(values[1], TR | BTS | BTF);
+    EXPECT_EQ(values[2], BTF);
+    EXPECT_EQ(fake.debugctl, BTF);
+}
+
+static void refuse_beside_lbr(enum fake_point point)
+{
+    if (point != FAKE_AFTER_WRITE)
+        return;
+    fake.hook = NULL;
+    EXPECT_EQ(broker_set(BROKER_LBR, LBR), DS_OK);
+    fake.debugctl_faults = BTF;
+}
+
+/* Accepted at first, refused when an NMI's bits have come beside: the NMI's stay. */
+static void test_fault_in_second_try(void)
+{
+    start();
+    broker_set(BROKER_FREEZE, FRZ);
+    fake.hook = refuse_beside_lbr;
+    EXPECT_EQ(broker_set(BROKER_BLOCK_STEP, BTF), DS_EOPNOTSUPP);
+    EXPECT_EQ(broker_bits(BROKER_BLOCK_STEP), 0);
+    EXPECT_EQ(fake.debugctl, FRZ | LBR);
+    EXPECT_EQ(broker_shadow(), FRZ | LBR);
+}
+
 static uint64_t changes_another(void *arg)
 {
     EXPECT_EQ(broker_set(BROKER_BLOCK_STEP, BTF), DS_OK);
@@ -364,15 +411,42 @@ static void test_snapshot(void)
     EXPECT_EQ(broker_bits(BROKER_LBR), 0);
 }
 
-/* Unwound out of a bracket, as when a traced check faults. */
+static jmp_buf unwound;
+
+static uint64_t leaves(void *arg)
+{
+    (void)arg;
+    longjmp(unwound, 1);
+}
+
+static void leaves_at_area(enum fake_point point)
+{
+    if (point == FAKE_BEFORE_WRITE)
+        longjmp(unwound, 1);
+}
+
+/* Out of the middle of a call, as when a traced check faults: nothing stays behind. */
 static void test_restore_after_unwind(void)
 {
-    struct broker_state state;
+    static struct broker_state state;
 
     start();
     broker_save(&state);
-    broker_set_ds_area(&area);
-    broker_set(BROKER_BTS, TR | BTS);
+    if (!setjmp(unwound)) {
+        broker_set_ds_area(&area);
+        broker_bracket(BROKER_BTS, TR | BTS, leaves, NULL, NULL);
+    }
+    EXPECT_EQ(fake.debugctl, TR | BTS);
+    broker_restore(&state);
+    EXPECT_EQ(broker_shadow(), 0);
+    EXPECT_EQ(broker_set_ds_area(&area), DS_OK);
+    fake.hook = leaves_at_area;
+    if (!setjmp(unwound))
+        broker_set_ds_area(&other);
+    fake.hook = NULL;
+    broker_restore(&state);
+    EXPECT_EQ(broker_set_ds_area(&area), DS_OK);
+    EXPECT_EQ(broker_set(BROKER_BTS, TR | BTS), DS_OK);
     broker_restore(&state);
     EXPECT_EQ(fake.debugctl, 0);
     EXPECT_EQ(fake.ds_area, 0);
@@ -411,6 +485,8 @@ int main(void)
     RUN(test_db_rearms);
     RUN(test_bracket);
     RUN(test_bracket_refuses);
+    RUN(test_bracket_writes);
+    RUN(test_fault_in_second_try);
     RUN(test_bracket_keeps_others_changes);
     RUN(test_raw_and_resync);
     RUN(test_snapshot);

@@ -8,6 +8,7 @@
 #include "hw/paging.h"
 
 #include <stdalign.h>
+#include <sys/mman.h>
 
 #define TR_BTS 0xc0ull
 #define SLOTS  8
@@ -179,6 +180,10 @@ static void test_setup_may_break_rules(void)
     expect_refused(DS_REFUSED_BUFFER_NOT_CANONICAL);
     config.bytes = 23;
     expect_refused(DS_REFUSED_TOO_SMALL);
+    config.base = (uintptr_t)memory.slots;
+    config.bytes = 24;
+    EXPECT_EQ(bts_setup(&bts, &memory.area, &config, NULL), DS_OK);
+    EXPECT_EQ(bts.capacity, 1);
 }
 
 static void test_setup_refuses_places(void)
@@ -266,15 +271,25 @@ static void test_setup_refuses_pages(void)
     }
 }
 
+/* Fresh pages of the host: they count as dirty once something was stored in them. */
 static void test_setup_sets_dirty_bits(void)
 {
+    const size_t bytes = 4 * 4096;
+    uint8_t *map;
+
     start();
-    for (unsigned p = 0; p < 3; p++)
-        fake_page((struct fake_page){.first = (uintptr_t)&memory.area + 4096 * p,
-                                     .bytes = 4096,
-                                     .flags = PAGE_PRESENT | PAGE_WRITE,
-                                     .dirty_after = true});
-    EXPECT_EQ(bts_setup(&bts, &memory.area, &config, NULL), DS_OK);
+    map = mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    ASSERT(map != MAP_FAILED);
+    madvise(map, bytes, MADV_NOHUGEPAGE);
+    fake_page((struct fake_page){.first = (uintptr_t)map,
+                                 .bytes = bytes,
+                                 .flags = PAGE_PRESENT | PAGE_WRITE,
+                                 .dirty_if_backed = true});
+    config.base = (uintptr_t)map + 4096;
+    config.bytes = 3 * 4096;
+    EXPECT_EQ(bts_setup(&bts, (struct ds_area *)map, &config, NULL), DS_OK);
+    EXPECT_EQ(bts.capacity, 512);
+    munmap(map, bytes);
 }
 
 /* A page table that lacks the buffer, or where it was never touched, while another has it. */
@@ -342,6 +357,7 @@ static void test_life(void)
     EXPECT_EQ(bts_teardown(&bts), DS_OK);
     EXPECT_EQ(fake.ds_area, 0);
     EXPECT_EQ(fake.debugctl, 0);
+    EXPECT_EQ(bts_start(&bts), DS_ESRCH);
     EXPECT_EQ(fake.crashes + fake.area_moves, 0);
 }
 
@@ -493,6 +509,13 @@ static void test_reset_and_clear(void)
     for (size_t i = 0; i < SLOTS; i++)
         EXPECT(bts_slot_empty(&memory.slots[i]));
     expect_canaries();
+    /* A record that was written in part is no empty slot. */
+    for (unsigned word = 0; word < 3; word++) {
+        struct bts_record slot = memory.slots[0];
+
+        ((uint64_t *)&slot)[word] = 0;
+        EXPECT(!bts_slot_empty(&slot));
+    }
 }
 
 /* An index that the processor, or a bug, left anywhere: never followed. */

@@ -159,6 +159,10 @@ static void nmi_db(void)
     fake.debugctl &= ~(LBR | BTF);
     broker_db_taken();
 }
+static void nmi_resync(void)
+{
+    broker_resync();
+}
 static void nmi_inside_nmi(void)
 {
     nmi_set_lbr();
@@ -167,9 +171,9 @@ static void nmi_inside_nmi(void)
     nmi_db();
 }
 
-static void (*const nmis[])(void) = {nmi_set_lbr,          nmi_clear_freeze, nmi_pmi,
-                                     nmi_stop_for_good,    nmi_start_trace,  nmi_unpoint,
-                                     nmi_stop_and_unpoint, nmi_db,           nmi_inside_nmi};
+static void (*const nmis[])(void) = {
+    nmi_set_lbr, nmi_clear_freeze,     nmi_pmi, nmi_stop_for_good, nmi_start_trace,
+    nmi_unpoint, nmi_stop_and_unpoint, nmi_db,  nmi_resync,        nmi_inside_nmi};
 #define NMIS (sizeof(nmis) / sizeof(nmis[0]))
 
 /* --- one round */

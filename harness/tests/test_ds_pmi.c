@@ -84,6 +84,7 @@ static void test_arm(void)
     fake.lvt = 0x123;
     pmi_disarm(&pmi);
     EXPECT_EQ(fake.lvt, 0x123);
+    EXPECT_EQ(fake.lvt_bad_writes, 0);
 }
 
 static void test_arm_refuses(void)
@@ -399,6 +400,7 @@ static void test_order(void)
 {
     start(5, FIXED);
     bts_start(&bts);
+    EXPECT_EQ(fake.lvt_bad_writes, 0);
     order = 0;
     fake.hook = watch;
     fake_branches(1, 5);

@@ -11,7 +11,9 @@
 #define BTS 0x80ull
 
 static struct ds_probe_report report;
-static uint64_t ever; /* DEBUGCTL bits that were ever set */
+static uint64_t ever;       /* DEBUGCTL bits that were ever set */
+static uint64_t values[16]; /* each value that was written to it */
+static unsigned value_count;
 static bool tr_without_area, tr_with_interrupts, tr_unmasked;
 
 static void watch(enum fake_point point)
@@ -19,6 +21,8 @@ static void watch(enum fake_point point)
     if (point != FAKE_AFTER_WRITE)
         return;
     ever |= fake.debugctl;
+    if (value_count < 16 && (!value_count || values[value_count - 1] != fake.debugctl))
+        values[value_count++] = fake.debugctl;
     if (fake.debugctl & TR) {
         tr_without_area |= !fake.ds_area;
         tr_with_interrupts |= fake.interrupts;
@@ -34,7 +38,7 @@ static void start(void)
     broker_set(BROKER_LBR, LBR);
     fake.lvt = 0xe5;
     fake.hook = watch;
-    ever = 0;
+    ever = value_count = 0;
     tr_without_area = tr_with_interrupts = tr_unmasked = false;
 }
 
@@ -54,6 +58,7 @@ static void expect_result(enum ds_probe_result result, unsigned stage, int vecto
     EXPECT_EQ(fake.lvt, 0xe5);
     EXPECT_EQ(fake.interrupts, interrupts);
     EXPECT_EQ(fake.crashes + fake.area_moves + fake.records, 0);
+    EXPECT_EQ(fake.lvt_bad_writes, 0);
     EXPECT(!tr_without_area && !tr_with_interrupts && !tr_unmasked);
 }
 
@@ -70,6 +75,33 @@ static void test_present(void)
     fake.ds_cpl = fake.dtes64 = false;
     expect_result(DS_PROBE_PRESENT, 2, 0);
     EXPECT(!report.dtes64 && !report.ds_cpl);
+}
+
+/* Bit 7 alone, TR alone, both, with nothing left on in between. */
+static void test_steps(void)
+{
+    const uint64_t kept = 0x2000 | LBR;
+    const uint64_t want[] = {kept | BTS, kept, kept | TR, kept, kept | TR | BTS, kept};
+
+    start();
+    EXPECT_EQ(ds_probe(&report), DS_PROBE_PRESENT);
+    ASSERT(value_count == 6);
+    EXPECT(memcmp(values, want, sizeof(want)) == 0);
+}
+
+static void store_at_read(enum fake_point point)
+{
+    if (point == FAKE_READ)
+        fake_branch(1, 2, 0);
+}
+
+/* A record out of nothing is reported, and left to a check to judge. */
+static void test_stores_unasked(void)
+{
+    start();
+    fake.hook = store_at_read;
+    EXPECT_EQ(ds_probe(&report), DS_PROBE_PRESENT);
+    EXPECT_EQ(report.moved, 24);
 }
 
 /* Nothing is written where enumeration already says no. */
@@ -170,6 +202,8 @@ static void test_reasons_differ(void)
 int main(void)
 {
     RUN(test_present);
+    RUN(test_steps);
+    RUN(test_stores_unasked);
     RUN(test_enumeration);
     RUN(test_in_use);
     RUN(test_bit_7);
