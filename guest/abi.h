@@ -9,7 +9,7 @@
 /* Services, number in eax: SYSCALL and INT 0x80 reach the same ones. */
 #define SERVICE_EXIT          0 /* ends the run; rdi = result */
 #define SERVICE_NOP           1 /* rax = rdi + 1 */
-#define SERVICE_SELF          2 /* sends VECTOR_TEST to this processor, pending when it returns */
+#define SERVICE_SELF          2 /* VECTOR_TEST is pending on this processor when it returns */
 #define SERVICE_NMI           3 /* an NMI is pending when it returns */
 #define SERVICE_TIMER         4 /* VECTOR_TIMER fires once after rdi ticks */
 #define SERVICE_TIMER_PENDING 5 /* the same, and is pending when it returns */
