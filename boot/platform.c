@@ -80,6 +80,11 @@ static _Noreturn void stop(void)
 
 static void unexpected(struct trap_frame *f)
 {
+    static unsigned depth;
+
+    /* A fault while reporting a fault: the lines that are out must do. */
+    if (++depth > 2)
+        halt();
     console_print("# vector=%llu error=%llx rip=%llx cs=%llx rflags=%llx rsp=%llx cr2=%llx",
                   (unsigned long long)f->vector, (unsigned long long)f->error,
                   (unsigned long long)f->rip, (unsigned long long)f->cs,
@@ -104,11 +109,10 @@ struct call {
     bool entered;
 };
 
-static uint64_t inside(void *argument)
+static uint64_t with_provider(void *argument)
 {
     struct call *call = argument;
 
-    trap_unexpected = unexpected;
     call->entered = !call->with_provider || provider_enter();
     if (!call->entered)
         return 0;
@@ -116,8 +120,20 @@ static uint64_t inside(void *argument)
     broker_init();
     call->unwound = hw_try(call->fn, call->arg, &call->value);
     broker_hand_back();
-    if (call->with_provider)
-        provider_leave();
+    return 0;
+}
+
+/* Guarded twice: a fault in what surrounds fn must find a way back to the firmware as well. */
+static uint64_t inside(void *argument)
+{
+    struct call *call = argument;
+    uint64_t unwound, nothing;
+
+    trap_unexpected = unexpected;
+    unwound = hw_try(with_provider, call, &nothing);
+    if (unwound != 0)
+        call->unwound = unwound;
+    provider_leave();
     return 0;
 }
 
@@ -126,12 +142,12 @@ static uint64_t run_taken_over(struct call *call)
     console_firmware_mode(false);
     takeover_run(boot_cpu, paging_kernel_space()->cr3, inside, call);
     console_firmware_mode(true);
+    if (call->unwound != 0)
+        stop();
     if (!call->entered) {
         console_print("# the model could be entered before and cannot now");
         suite_abort("none", 0, 0);
     }
-    if (call->unwound != 0)
-        stop();
     return call->value;
 }
 
