@@ -79,6 +79,9 @@ debug: $(IMAGE)
 bench: $(IMAGE)
 	$(PYTHON) harness/bench.py --image $(IMAGE) --out $(OUT) --accel $(ACCEL) -- $(ARGS)
 
+defects policies: $(IMAGE)
+	$(PYTHON) harness/trial.py --what $@ --image $(IMAGE) --out $(OUT) --accel $(ACCEL) -- $(ARGS)
+
 check: $(IMAGE) host-tests
 	$(PYTHON) harness/check.py --out $(OUT)
 
@@ -108,10 +111,12 @@ help:
 	@echo 'make deps         install what is missing from the distribution'
 	@echo 'make run-qemu     boot it once; ARGS="run=bts.cpl.* cpus=2" ACCEL=tcg|auto|kvm'
 	@echo 'make debug        the same, waiting for GDB'
+	@echo 'make defects      break the model in every way it knows: the suite must notice each'
+	@echo 'make policies     every open question answered otherwise: the suite must name it'
 	@echo 'make bench        speed figures, as ratios of one run'
 	@echo 'make check        the suite, its unit tests and its failures on purpose'
 	@echo 'make clean        remove $(OUT)'
 
 FORCE:
-.PHONY: all deps run-qemu debug bench check host-tests clean help FORCE
+.PHONY: all deps run-qemu debug bench defects policies check host-tests clean help FORCE
 .DELETE_ON_ERROR:

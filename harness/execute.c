@@ -19,7 +19,7 @@
 
 static struct run *running; /* the check that an unexpected trap belongs to */
 
-static void print_result(const struct result *r)
+void execute_print(const struct result *r)
 {
     const char *name = r->check->name;
 
@@ -134,7 +134,7 @@ static void execute_one(struct result *r)
     fmt(r->reason, sizeof(r->reason), "%s", run.reason);
     r->evidence = run.evidence;
     r->finished = true;
-    print_result(r);
+    execute_print(r);
 }
 
 struct range {

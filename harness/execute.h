@@ -13,6 +13,10 @@
  */
 enum verdict execute_check(const struct check *check, struct run *run);
 
+struct result;
+/* The result line of a finished entry. */
+void execute_print(const struct result *result);
+
 /* Once in each take-over, before execute_check: unexpected traps then end the check. */
 void execute_ready(void);
 

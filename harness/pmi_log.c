@@ -9,6 +9,8 @@
 #include "hw/regs.h"
 #include "hw/string.h"
 
+#define FOREIGN_MAX 64
+
 static void note(struct pmi_log *log, const struct trap_frame *frame)
 {
     const volatile struct ds_area *area = log->trace->area;
@@ -36,6 +38,9 @@ static bool handle(struct trap_frame *frame, void *arg)
     note(log, frame);
     if (log->resets)
         log->trace->area->bts_index = log->trace->base;
+    /* A request for every record would keep us here for ever. */
+    if (log->foreign > FOREIGN_MAX)
+        log->stops = true;
     if (!log->keeps_mask && !log->stops && (!log->limit || log->count < log->limit))
         apic_lvt_perf_write(log->entry);
     if (!log->stops)

@@ -3,44 +3,13 @@
  * Every value of every policy must leave its name in the fingerprint: under the value, the
  * checks on its clause run, and the observation that belongs to the policy must be the value.
  */
-#include "harness/clauses.h"
 #include "harness/execute.h"
 #include "harness/format.h"
 #include "harness/observe.h"
 #include "harness/out.h"
 #include "harness/prove.h"
 #include "harness/registry.h"
-#include "harness/suite.h"
 #include "hw/string.h"
-
-static void run_clause(const char *clause)
-{
-    struct run run;
-
-    out_mute(true);
-    for (size_t i = 0; i < registry_total(); i++) {
-        const struct check *check = registry_at(i)->check;
-
-        if (registry_at(i)->selected && !(check->needs & NEED_FIRMWARE) &&
-            clauses_name(check->clauses, clause))
-            execute_check(check, &run);
-    }
-    out_mute(false);
-}
-
-/* The observation of policy NAME is called bts.NAME. */
-static bool identified(const char *policy, const char *value)
-{
-    char name[64];
-    const char *seen;
-
-    fmt(name, sizeof(name), "bts.%s", policy);
-    seen = observe_get(name);
-    if (seen && strcmp(seen, value) == 0)
-        return true;
-    out_line("# policy %s:%s is seen as %s=%s", policy, value, name, seen ? seen : "nothing");
-    return false;
-}
 
 /* Copies the i-th of "a|b|c"; false past the end. */
 static bool value_at(const char *values, unsigned i, char *out, size_t bytes)
@@ -59,32 +28,58 @@ static bool value_at(const char *values, unsigned i, char *out, size_t bytes)
     return true;
 }
 
-static bool set_policy(const char *name, const char *value)
+bool policy_plan(void)
 {
-    char word[96];
+    struct stand_in_item item;
+    char value[32], what[64];
 
-    fmt(word, sizeof(word), "%s:%s", name, value);
-    return suite_state()->platform->stand_in->set("policy", word);
+    for (size_t p = 0; prove_stand_in()->policy(p, &item); p++)
+        for (unsigned v = 0; value_at(item.values, v, value, sizeof(value)); v++) {
+            fmt(what, sizeof(what), "%s:%s", item.name, value);
+            prove_add("policy", what, item.clause);
+        }
+    return true;
 }
 
-void prove_policies(void)
+static void run_clause(const char *clause)
 {
-    const struct stand_in *stand_in = suite_state()->platform->stand_in;
-    struct stand_in_item item;
-    unsigned good = 0, total = 0;
-    char value[48];
+    struct run run;
 
-    for (unsigned p = 0; stand_in->policy(p, &item); p++) {
-        for (unsigned v = 0; value_at(item.values, v, value, sizeof(value)); v++, total++) {
-            out_line("# step policy %s:%s", item.name, value);
-            if (!set_policy(item.name, value))
-                continue;
-            observe_forget();
-            run_clause(item.clause);
-            good += identified(item.name, value);
-        }
+    observe_forget();
+    out_mute(true);
+    for (size_t i = 0; i < registry_total(); i++)
+        if (prove_can_judge(i, clause))
+            execute_check(registry_at(i)->check, &run);
+    out_mute(false);
+}
+
+/* Puts every policy back to its first value. */
+static void reset_policies(void)
+{
+    struct stand_in_item item;
+    char value[32], what[64];
+
+    for (size_t p = 0; prove_stand_in()->policy(p, &item); p++) {
         value_at(item.values, 0, value, sizeof(value));
-        set_policy(item.name, value);
+        fmt(what, sizeof(what), "%s:%s", item.name, value);
+        prove_stand_in()->set("policy", what);
     }
-    out_line("policies: %u of %u identified", good, total);
+}
+
+enum verdict policy_judge(const char *what, const char *clause, char *reason, size_t bytes)
+{
+    const char *value = strchr(what, ':') + 1;
+    char name[64];
+    const char *seen;
+
+    run_clause(clause);
+    reset_policies();
+    fmt(name, sizeof(name), "bts.%.*s", (int)(value - 1 - what), what);
+    seen = observe_get(name);
+    if (seen && strcmp(seen, value) == 0) {
+        fmt(reason, bytes, "named by %s=%s", name, seen);
+        return VERDICT_PASS;
+    }
+    fmt(reason, bytes, "%s is %s", name, seen ? seen : "not observed");
+    return VERDICT_FAIL;
 }

@@ -10,6 +10,8 @@ extern const struct check *const __checks_start[], *const __checks_end[];
 
 static struct result results[CHECKS_MAX];
 static size_t total, selected;
+static struct result trials[CHECKS_MAX];
+static size_t trial_count;
 
 /* Group first ("NN title"), then the place in the file. */
 static int order(const struct check *a, const struct check *b)
@@ -58,7 +60,7 @@ static const char *find_defect(void)
 size_t registry_init(const struct options *options, const char **defect)
 {
     *defect = NULL;
-    total = selected = 0;
+    total = selected = trial_count = 0;
     for (const struct check *const *c = __checks_start; c < __checks_end; c++) {
         if (total == CHECKS_MAX) {
             *defect = "too many checks for the registry";
@@ -92,4 +94,29 @@ size_t registry_selected(void)
 struct result *registry_at(size_t index)
 {
     return &results[index];
+}
+
+bool registry_add_trial(const struct check *trial)
+{
+    if (trial_count == CHECKS_MAX)
+        return false;
+    trials[trial_count] =
+        (struct result){.check = trial, .selected = true, .number = (unsigned)trial_count + 1};
+    trial_count++;
+    return true;
+}
+
+size_t registry_reported(void)
+{
+    return trial_count ? trial_count : selected;
+}
+
+struct result *registry_report_at(size_t index)
+{
+    if (trial_count)
+        return &trials[index];
+    for (size_t i = 0; i < total; i++)
+        if (results[i].selected && index-- == 0)
+            return &results[i];
+    return NULL;
 }

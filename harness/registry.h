@@ -28,4 +28,12 @@ size_t registry_total(void);              /* all checks linked in */
 size_t registry_selected(void);           /* the plan */
 struct result *registry_at(size_t index); /* 0 .. total-1, run order */
 
+/*
+ * What the run reports: the selected checks, or, once the first trial was added, the trials of
+ * the suite itself (prove=). False when there is no room.
+ */
+bool registry_add_trial(const struct check *trial);
+size_t registry_reported(void);
+struct result *registry_report_at(size_t index);
+
 #endif

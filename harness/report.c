@@ -130,9 +130,8 @@ const char *harness_report_json(size_t *bytes)
     json_string(&j, "profile", s->options->profile);
     put_identity(&j);
     json_open(&j, "checks", '[');
-    for (size_t i = 0; i < registry_total(); i++)
-        if (registry_at(i)->selected)
-            put_check(&j, registry_at(i));
+    for (size_t i = 0; i < registry_reported(); i++)
+        put_check(&j, registry_report_at(i));
     json_close(&j, ']');
     json_open(&j, "observations", '{');
     for (size_t i = 0; i < observe_count(); i++)

@@ -96,6 +96,10 @@ bool harness_begin(void)
         print_end(&(struct tally){0}, "usage");
         return false;
     }
+    if (suite.options->prove && !prove_plan(suite.options->prove)) {
+        harness_usage(suite.platform, "prove= needs a stand-in processor: provider=model");
+        return false;
+    }
     suite.platform->take_over(ask_machine, NULL);
     print_banner();
     identity_print();
@@ -104,9 +108,9 @@ bool harness_begin(void)
         print_end(&(struct tally){0}, "skip");
         return false;
     }
-    if (!suite.options->bench && !suite.options->prove) {
+    if (!suite.options->bench) {
         out_line("KTAP version 1");
-        out_line("1..%zu", planned);
+        out_line("1..%zu", registry_reported());
     }
     return true;
 }
@@ -115,20 +119,13 @@ static uint64_t prove(void *arg)
 {
     (void)arg;
     execute_ready();
-    if (suite.options->prove == PROVE_DEFECTS)
-        prove_defects();
-    else
-        prove_policies();
+    prove_run();
     return 0;
 }
 
 void harness_prove(void)
 {
-    if (suite.platform->stand_in)
-        suite.platform->take_over(prove, NULL);
-    else
-        out_line("waymark: prove= needs provider=model, this is provider=%s",
-                 suite.platform->provider);
+    suite.platform->take_over(prove, NULL);
 }
 
 bool harness_next_group(void)
@@ -153,11 +150,9 @@ struct tally suite_tally(void)
 {
     struct tally t = {0};
 
-    for (size_t i = 0; i < registry_total(); i++) {
-        const struct result *r = registry_at(i);
+    for (size_t i = 0; i < registry_reported(); i++) {
+        const struct result *r = registry_report_at(i);
 
-        if (!r->selected)
-            continue;
         t.planned++;
         t.pass += r->finished && r->verdict == VERDICT_PASS;
         t.fail += r->finished && r->verdict == VERDICT_FAIL;
@@ -191,7 +186,7 @@ enum run_verdict harness_end(void)
     struct coverage software = coverage_of(SOFTWARE);
     struct coverage open = coverage_of(CHARACTERISE);
 
-    if (suite.options->bench || suite.options->prove) {
+    if (suite.options->bench) {
         print_end(&(struct tally){0}, "skip");
         return RUN_SKIP;
     }

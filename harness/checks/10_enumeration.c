@@ -51,8 +51,8 @@ CHECK(absent_is_consistent, .name = "bts.enum.absent_is_consistent", .clauses = 
 
     broker_raw_read_debugctl(&back);
     broker_resync();
-    run_observe(run, "bts.absent.reason", "%s", capability()->probe.reason);
-    run_observe(run, "bts.absent.write", vector ? "gp" : "dropped");
+    run_observe(run, "bts.absent-reason", "%s", capability()->probe.reason);
+    run_observe(run, "bts.absent-write", vector ? "gp" : "drop");
     EXPECT(run, vector == 0 || vector == VECTOR_GP, "WRMSR raised vector %d", vector);
     EXPECT(run, !(back & DEBUGCTL_BTS), "BTS is absent, but its control bit can be set");
 }
@@ -68,7 +68,7 @@ CHECK(misc_enable_read_only, .name = "bts.enum.misc_enable_read_only", .clauses 
     vector = msr_write_try(MSR_IA32_MISC_ENABLE, before ^ AVAILABILITY);
     msr_read_try(MSR_IA32_MISC_ENABLE, &after);
     EXPECT_EQ(run, after & AVAILABILITY, before & AVAILABILITY, "bits 7, 11, 12");
-    run_observe(run, "bts.misc_enable.write", vector ? "gp" : "ignored");
+    run_observe(run, "bts.misc-enable-write", vector ? "gp" : "ignore");
     if (after != before)
         msr_write_try(MSR_IA32_MISC_ENABLE, before);
 }
@@ -100,7 +100,7 @@ CHECK(ds_cpl, .name = "bts.enum.ds_cpl", .clauses = "ENUM-06", .kind = MUST, .ne
         EXPECT_EQ(run, vector, 0, "vector of WRMSR BTS_OFF_OS and BTS_OFF_USR");
         EXPECT_EQ(run, value & off, off, "BTS_OFF_OS and BTS_OFF_USR read back");
     } else {
-        run_observe(run, "bts.ds_cpl.absent", vector ? "gp" : value & off ? "kept" : "dropped");
+        run_observe(run, "bts.off-absent", vector ? "gp" : value & off ? "keep" : "drop");
         run_held(run);
     }
 }
@@ -112,7 +112,7 @@ CHECK(perf_capabilities, .name = "bts.enum.perf_capabilities", .clauses = "ENUM-
     int vector = msr_read_try(MSR_IA32_PERF_CAPABILITIES, &before);
 
     if (!cpu_has_pdcm()) {
-        run_observe(run, "bts.pdcm.absent", vector ? "gp" : "readable");
+        run_observe(run, "bts.pdcm-absent", vector ? "gp" : "readable");
         EXPECT(run, vector == 0 || vector == VECTOR_GP, "RDMSR raised vector %d", vector);
         return;
     }
@@ -120,7 +120,7 @@ CHECK(perf_capabilities, .name = "bts.enum.perf_capabilities", .clauses = "ENUM-
     vector = msr_write_try(MSR_IA32_PERF_CAPABILITIES, ~before);
     msr_read_try(MSR_IA32_PERF_CAPABILITIES, &after);
     EXPECT_EQ(run, after, before, "IA32_PERF_CAPABILITIES after a write");
-    run_observe(run, "bts.perf_capabilities.write", vector ? "gp" : "ignored");
+    run_observe(run, "bts.perf-capabilities-write", vector ? "gp" : "ignore");
 }
 
 /* Integrity checkers take a bit that moves for an attack; so do we. */

@@ -95,20 +95,20 @@ CHECK(conditional_bits, .name = "bts.debugctl.conditional_bits", .clauses = "DCT
         uint64_t bit;
         const char *name;
     } bits[] = {
-        {DEBUGCTL_LBR, "bts.debugctl.lbr"},
-        {DEBUGCTL_BUS_LOCK_DETECT, "bts.debugctl.bus_lock_detect"},
-        {DEBUGCTL_FREEZE_LBRS_ON_PMI, "bts.debugctl.freeze_lbrs"},
-        {DEBUGCTL_FREEZE_PERFMON_ON_PMI, "bts.debugctl.freeze_perfmon"},
-        {DEBUGCTL_UNCORE_PMI, "bts.debugctl.uncore_pmi"},
-        {DEBUGCTL_FREEZE_WHILE_SMM, "bts.debugctl.freeze_while_smm"},
-        {DEBUGCTL_RTM_DEBUG, "bts.debugctl.rtm_debug"},
+        {DEBUGCTL_LBR, "bts.lbr-bit"},
+        {DEBUGCTL_BUS_LOCK_DETECT, "bts.bit-2"},
+        {DEBUGCTL_FREEZE_LBRS_ON_PMI, "bts.freeze-lbrs"},
+        {DEBUGCTL_FREEZE_PERFMON_ON_PMI, "bts.freeze-perfmon"},
+        {DEBUGCTL_UNCORE_PMI, "bts.bit-13"},
+        {DEBUGCTL_FREEZE_WHILE_SMM, "bts.bit-14"},
+        {DEBUGCTL_RTM_DEBUG, "bts.bit-15"},
     };
     uint64_t back;
 
     for (unsigned i = 0; i < sizeof(bits) / sizeof(bits[0]); i++) {
         int vector = probe(bits[i].bit, &back);
 
-        run_observe(run, bits[i].name, vector ? "gp" : back & bits[i].bit ? "kept" : "dropped");
+        run_observe(run, bits[i].name, vector ? "gp" : back & bits[i].bit ? "keep" : "drop");
         /* Whatever the answer is, no other bit may come with it. */
         EXPECT(run, (vector == 0 || vector == VECTOR_GP) && (back & ~bits[i].bit) == 0,
                "%s: vector %d, register %llx", bits[i].name, vector, (unsigned long long)back);

@@ -134,7 +134,7 @@ CHECK(live_index, .name = "bts.layout.live_index", .clauses = "LAY-08", .kind = 
     NEED(run, bts_bracket(&t.bts, move_index, &live, NULL) == DS_OK, "refused");
     EXPECT(run, !bts_slot_empty(moved) || !bts_slot_empty(next),
            "the record after the store is in neither place");
-    run_observe(run, "bts.area.reread", !bts_slot_empty(moved) ? "every record" : "cached");
+    run_observe(run, "bts.fields-read", !bts_slot_empty(moved) ? "each-record" : "at-enable");
 }
 
 CHECK(pebs_half_untouched, .name = "bts.layout.pebs_half_untouched", .clauses = "PEBS-01",

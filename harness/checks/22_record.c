@@ -70,12 +70,12 @@ CHECK(flags, .name = "bts.record.flags", .clauses = "REC-03 REC-04", .kind = CHA
         all &= t.records[i].flags;
         predicted += (t.records[i].flags & BTS_FLAGS_PREDICTED) != 0;
     }
-    run_observe(run, "bts.record.flags_or", "%llx", (unsigned long long)any);
-    run_observe(run, "bts.record.flags_and", "%llx", (unsigned long long)all);
-    run_observe(run, "bts.record.predicted",
-                predicted == 0         ? "never"
-                : predicted == t.count ? "always"
-                                       : "sometimes");
+    run_observe(run, "bts.flags-or", "%llx", (unsigned long long)any);
+    run_observe(run, "bts.flags-and", "%llx", (unsigned long long)all);
+    run_observe(run, "bts.predicted-bit",
+                predicted == 0         ? "0"
+                : predicted == t.count ? "1"
+                                       : "varies");
 }
 
 CHECK(prefixes, .name = "bts.record.prefixes", .clauses = "REC-07", .kind = MUST,

@@ -128,9 +128,9 @@ static enum crossing_rule infer(struct run *run, const struct workload *w)
 CHECK(crossing, .name = "bts.cpl.crossing", .clauses = "CPL-05", .kind = CHARACTERISE,
       .needs = NEED_BTS | NEED_DS_CPL)
 {
-    static const char *const labels[] = {"bts.crossing.syscall",   "bts.crossing.int",
-                                         "bts.crossing.fault",     "bts.crossing.pf",
-                                         "bts.crossing.interrupt", "bts.crossing.int3"};
+    static const char *const labels[] = {"bts.crossing-syscall",   "bts.crossing-int",
+                                         "bts.crossing-fault",     "bts.crossing-pf",
+                                         "bts.crossing-interrupt", "bts.crossing-int3"};
     enum crossing_rule first = CROSSING_UNKNOWN;
     bool same = true;
 
@@ -154,8 +154,8 @@ CHECK(crossing, .name = "bts.cpl.crossing", .clauses = "CPL-05", .kind = CHARACT
 CHECK(crossing_table, .name = "bts.cpl.crossing_table", .clauses = "CPL-05",
       .kind = CHARACTERISE, .needs = NEED_BTS | NEED_DS_CPL)
 {
-    static const char *const names[] = {"bts.crossings.unfiltered", "bts.crossings.off_os",
-                                        "bts.crossings.off_usr"};
+    static const char *const names[] = {"bts.crossings-unfiltered", "bts.crossings-off_os",
+                                        "bts.crossings-off_usr"};
     struct guest_place place = guest_place(trace_guest(run), 3, 0);
     size_t in[3] = {0}, out[3] = {0};
 

@@ -107,8 +107,7 @@ CHECK(wrap_moment, .name = "bts.buffer.wrap_moment", .clauses = "BUF-03", .kind 
     NEED(run, made == 64, "the loop made %zu records", made);
     EXPECT(run, t.index == t.base || t.index == t.end,
            "index %llx is neither the base nor the maximum", (unsigned long long)t.index);
-    run_observe(run, "bts.wrap.moment",
-                t.index == t.base ? "after the increment" : "before the next write");
+    run_observe(run, "bts.wrap", t.index == t.base ? "after" : "before");
 }
 
 /* The manual says "multiple of the record size plus one"; all software leaves the one out. */
@@ -155,7 +154,7 @@ CHECK(odd_sizes, .name = "bts.buffer.odd_sizes", .clauses = "BUF-04 BUF-05",
         trace_expect_untouched(&t, "with a size that is no multiple of the record");
         run_deferred_now(run);
     }
-    run_observe(run, "bts.buffer.rest",
+    run_observe(run, "bts.rest",
                 partial == 0 ? "never written"
                 : full == 0  ? "always written"
                              : "written for some sizes");
@@ -193,7 +192,7 @@ CHECK(one_record, .name = "bts.buffer.one_record", .clauses = "BUF-06", .kind = 
     loop(&t, 10);
     only = slot(&t, 0);
     trace_expect_untouched(&t, "a buffer of one record");
-    run_observe(run, "bts.buffer.one_record",
+    run_observe(run, "bts.one-record",
                 bts_slot_empty(only)                                 ? "stores nothing"
                 : only->to == (uint64_t)(uintptr_t)ds_bracket_return ? "holds the newest"
                                                                      : "holds another");
@@ -215,11 +214,11 @@ CHECK(full, .name = "bts.buffer.full", .clauses = "BUF-10", .kind = CHARACTERISE
     EXPECT(run, t.index >= t.base && t.index <= t.end, "the index %llx left the buffer",
            (unsigned long long)t.index);
     trace_expect_untouched(&t, "after the buffer was full");
-    run_observe(run, "bts.full.behaviour",
-                !first_kept    ? "wraps"
-                : !last_newest ? "stops"
-                               : "overwrites the last");
-    run_observe(run, "bts.full.index",
+    run_observe(run, "bts.full",
+                !first_kept   ? "wrap"
+                : last_newest ? "overwrite-last"
+                              : "stop");
+    run_observe(run, "bts.full-index",
                 t.index == t.end    ? "maximum"
                 : t.index == t.base ? "base"
                                     : "inside");
@@ -232,10 +231,10 @@ CHECK(index_outside, .name = "bts.buffer.index_outside", .clauses = "BUF-13",
         const char *name;
         int64_t offset;
         bool from_end;
-    } places[] = {{"bts.index.below_base", -24, false},
-                  {"bts.index.at_maximum", 0, true},
-                  {"bts.index.above_maximum", 24, true},
-                  {"bts.index.unaligned", 8, false}};
+    } places[] = {{"bts.index-below-base", -24, false},
+                  {"bts.index-at-maximum", 0, true},
+                  {"bts.index-above-maximum", 24, true},
+                  {"bts.index-unaligned", 8, false}};
 
     for (unsigned i = 0; i < sizeof(places) / sizeof(places[0]); i++) {
         struct trace t;
@@ -273,7 +272,7 @@ CHECK(base_is_for_the_wrap, .name = "bts.buffer.base_is_for_the_wrap", .clauses 
     NEED(run, made > 5 && made < 60, "the loop made %zu records", made);
     EXPECT_EQ(run, slot(&t, 60)->from, (uint64_t)(uintptr_t)ds_bracket_call,
               "from of the first record, at the index");
-    run_observe(run, "bts.wrap.target",
+    run_observe(run, "bts.wrap-target",
                 t.index == t.base + (made - 4) * RECORD ? "base" : "elsewhere");
     EXPECT(run, t.index < t.end, "the index %llx did not wrap", (unsigned long long)t.index);
 }
@@ -323,7 +322,7 @@ CHECK(byte_aligned_base, .name = "bts.buffer.byte_aligned_base", .clauses = "MEM
                &(struct trace_setup){.records = 64, .base_offset = 65, .break_rules = true});
     made = loop(&t, 10);
     trace_expect_untouched(&t, "a base at an odd address");
-    run_observe(run, "bts.buffer.byte_aligned_base",
+    run_observe(run, "bts.byte-aligned-base",
                 t.index == t.base + made * RECORD ? "works" : "stores elsewhere");
 }
 

@@ -129,8 +129,7 @@ CHECK(btint_clear, .name = "bts.pmi.btint_clear", .clauses = "BUF-09", .kind = C
     pmi_log_open(&log, &t, LVT_DELIVERY_FIXED | VECTOR_PMI);
     log.resets = true;
     pmi_loop(&log, 100);
-    run_observe(run, "bts.pmi.btint_clear_threshold_inside",
-                log.count ? "interrupts" : "no interrupt");
+    run_observe(run, "bts.bts-int-off-threshold", log.count ? "pmi" : "none");
     EXPECT(run, log.foreign == 0, "an interrupt with the index below the threshold");
 }
 
@@ -159,10 +158,7 @@ CHECK(request_moment, .name = "bts.pmi.request_moment", .clauses = "BUF-08",
      * twelfth; the record at the threshold is the thirteenth. */
     EXPECT(run, first == 12 || first == 13, "first requested after %u records, threshold 12",
            first);
-    run_observe(run, "bts.pmi.request_moment",
-                first == 12   ? "index reaches the threshold"
-                : first == 13 ? "record at the threshold written"
-                              : "neither");
+    run_observe(run, "bts.pmi-when", first == 12 ? "reach" : first == 13 ? "write" : "neither");
 }
 
 /* The interrupt is a branch too, and its handler is traced until software clears TR. */
@@ -204,8 +200,8 @@ CHECK(skid, .name = "bts.pmi.skid", .clauses = "INT-09", .kind = CHARACTERISE,
     log.resets = true;
     pmi_loop(&log, 1000);
     REQUIRE(run, log.count > 0, "no interrupt came");
-    run_observe(run, "bts.pmi.skid_least", "%zu", log.skid_least);
-    run_observe(run, "bts.pmi.skid_most", "%zu", log.skid_most);
+    run_observe(run, "bts.skid-least", "%zu", log.skid_least);
+    run_observe(run, "bts.skid-most", "%zu", log.skid_most);
     EXPECT(run, log.skid_most < 1024 - 64, "the buffer filled before the handler ran");
 }
 
@@ -261,7 +257,7 @@ CHECK(without_reset, .name = "bts.pmi.without_reset", .clauses = "BUF-11", .kind
     log.limit = 8; /* then the handler leaves the entry masked */
     pmi_loop(&log, 300);
     EXPECT(run, log.count >= 1, "no interrupt came");
-    run_observe(run, "bts.pmi.repeats_beyond_threshold", log.count > 1 ? "yes" : "no");
+    run_observe(run, "bts.repeat-pmi", log.count > 1 ? "yes" : "no");
 }
 
 /* IF = 0 while the request waits: is the entry masked already? */
@@ -279,7 +275,7 @@ CHECK(mask_while_pending, .name = "bts.pmi.mask_while_pending", .clauses = "INT-
     pmi_records(&log, 64);
     lvt = apic_lvt_perf_read();
     EXPECT(run, apic_irr_test(VECTOR_PMI), "the request is not in the IRR");
-    run_observe(run, "bts.pmi.mask_while_pending", lvt & LVT_MASKED ? "set" : "clear");
+    run_observe(run, "bts.mask-while-pending", lvt & LVT_MASKED ? "set" : "clear");
     pmi_swallow(&log);
     EXPECT_EQ(run, log.count, 1, "interrupts once IF was set");
 }

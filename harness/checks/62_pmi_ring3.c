@@ -44,6 +44,9 @@ static bool on_pmi(struct trap_frame *frame, void *arg)
 
     (void)frame;
     pmi_handle(&d->pmi);
+    /* A request for every record would keep us here for ever. */
+    if (d->pmi.foreign > 64)
+        broker_clear(BROKER_BTS);
     return true;
 }
 
