@@ -10,6 +10,8 @@
 
 #define HOST_STACK_BYTES  16384
 #define TRANSLATION_SLOTS 64
+#define DECODED_SLOTS     128
+#define RUN_SLOTS         64
 #define WINDOW_NONE       0xffffffffu
 
 struct table_register {
@@ -28,6 +30,20 @@ struct fault {
 struct translation {
     uint64_t key;
     uint64_t physical;
+};
+
+/* One remembered instruction, valid while its bytes are the same. */
+struct decoded {
+    uint64_t linear;
+    uint64_t bytes[2];
+    uint8_t mode; /* enum decode_mode */
+    struct insn insn;
+};
+
+/* Straight code from linear to the instruction at stop; sum is over that one too. */
+struct known_run {
+    uint64_t linear, stop, bytes, sum;
+    uint8_t mode; /* enum decode_mode */
 };
 
 /* What model_leave() loads, in the order svm.asm reads it. */
@@ -53,7 +69,8 @@ struct model_cpu {
 
     struct vmcb *vmcb;
     uint64_t saved_efer, saved_hsave, host_save;
-    uint64_t top_of_ram;      /* exclusive end of what the host maps */
+    uint64_t top_of_map; /* exclusive end of what the host maps */
+    uint64_t top_of_ram;
     uint64_t physical_offset; /* from physical to usable address: 0 but in tests */
     uint8_t *nowhere;         /* a page that stands for absent memory */
     unsigned physical_bits;
@@ -73,12 +90,17 @@ struct model_cpu {
     uint64_t fields_at_enable[4];
     uint64_t last_exit_rip;
     unsigned exits_in_place; /* exits in a row without progress */
+    uint64_t run_start;
+    unsigned simple_run; /* instructions carried out by software since the last branch */
     struct translation translations[TRANSLATION_SLOTS];
-    uint64_t first_record_linear; /* with the next one, for a defect */
-    uint64_t first_record_page;   /* physical */
-    bool drop_next;               /* for a defect */
-    bool after_enable;            /* for a defect */
-    bool pmi_owed;                /* for a defect */
+    struct decoded decoded[DECODED_SLOTS];
+    struct known_run runs[RUN_SLOTS];
+    uint64_t long_runs[RUN_SLOTS]; /* where many instructions lie before a branch */
+    uint64_t first_record_linear;  /* with the next one, for a defect */
+    uint64_t first_record_page;    /* physical */
+    bool drop_next;                /* for a defect */
+    bool after_enable;             /* for a defect */
+    bool pmi_owed;                 /* for a defect */
     uint64_t record_count;
     struct model_stats stats;
 };
@@ -103,6 +125,8 @@ bool guest_write(struct model_cpu *cpu, uint64_t linear, const void *from, size_
 /* Whether the page's accessed and dirty bits are set already. */
 bool guest_page_used(struct model_cpu *cpu, uint64_t linear);
 void guest_forget_translations(struct model_cpu *cpu);
+/* Memory that can be read and written twice without harm: no device, no legacy hole. */
+bool guest_is_ram(const struct model_cpu *cpu, uint64_t physical);
 void *guest_physical(const struct model_cpu *cpu, uint64_t physical);
 /* Always false, for "return fault_raise(...)". */
 static inline bool fault_raise(struct model_cpu *cpu, enum vector vector, uint32_t error)
@@ -188,10 +212,14 @@ void transfer_finish(struct model_cpu *cpu, const struct insn *insn, uint64_t fr
                      unsigned cpl_before);
 bool operand_load(struct model_cpu *cpu, const struct insn *insn, unsigned offset,
                   unsigned bytes, uint64_t *value);
+uint64_t effective_address(const struct model_cpu *cpu, const struct insn *insn);
 bool stack_read(struct model_cpu *cpu, uint64_t offset, void *to, size_t bytes);
 bool stack_push(struct model_cpu *cpu, uint64_t value, unsigned bytes);
 void stack_set(struct model_cpu *cpu, uint64_t rsp);
 bool stack_is_64(const struct model_cpu *cpu);
+
+/* simple.c - false when the processor must do it; then nothing has changed */
+bool carry_out_simple(struct model_cpu *cpu, const struct insn *insn);
 
 /* far.c, syscall.c, system.c - each false with cpu->fault set */
 bool far_jump(struct model_cpu *cpu, const struct insn *insn);

@@ -50,7 +50,7 @@ static bool uses_stack_segment(const struct insn *insn)
     return (base == RSP && rm == 4) || (base == RBP && mod != 0);
 }
 
-static uint64_t effective_address(const struct model_cpu *cpu, const struct insn *insn)
+uint64_t effective_address(const struct model_cpu *cpu, const struct insn *insn)
 {
     unsigned rm = insn->modrm & 7, mod = insn->modrm >> 6;
     if (insn->address_bytes == 2)

@@ -143,7 +143,8 @@ static struct model_cpu *build(void *memory, uint64_t top_of_ram)
     cpu->vmcb->control.io_map = (uintptr_t)carve(&at, IO_MAP_BYTES);
     cpu->host_stack_top = (uintptr_t)carve(&at, HOST_STACK_BYTES) + HOST_STACK_BYTES;
     cpu->host_cr3 = build_identity_map(&at, top_of_ram);
-    cpu->top_of_ram = mapped_gib(top_of_ram) * GIB;
+    cpu->top_of_map = mapped_gib(top_of_ram) * GIB;
+    cpu->top_of_ram = top_of_ram;
     cpu->physical_bits = cpuid(0x80000008u, 0).eax & 0xff;
     cpu->linear_bits = cpuid(7, 0).ecx & LEAF7_ECX_LA57 ? 57 : 48;
     cpu->misc_enable = 1; /* fast strings, as after reset */

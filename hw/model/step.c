@@ -8,21 +8,17 @@
 #include "hw/model/enter.h"
 #include "hw/model/policy.h"
 
-#define SCAN_LIMIT        128
+#define SCAN_LIMIT        512
 #define STUCK_EXITS_LIMIT 1000
+/* Beyond this many, entering the guest is cheaper. */
+#define SIMPLE_RUN_LIMIT 24
 
 /* --- reading code --- */
 
-enum fetch insn_fetch(struct model_cpu *cpu, uint64_t linear, struct insn *insn)
+static enum fetch decode_at(struct model_cpu *cpu, uint64_t linear, unsigned access,
+                            const uint8_t *bytes, size_t room, struct insn *insn)
 {
-    unsigned access = ACCESS_FETCH | guest_user_access(cpu);
-    uint64_t physical;
-    if (!guest_translate(cpu, linear, access, &physical))
-        return FETCH_FAULT;
-    size_t room = 4096 - (linear & 4095);
-    const uint8_t *bytes = guest_physical(cpu, physical);
-    enum decode_status status = insn_decode(
-        bytes, room < INSN_MAX_BYTES ? room : INSN_MAX_BYTES, guest_mode(cpu), insn);
+    enum decode_status status = insn_decode(bytes, room, guest_mode(cpu), insn);
     if (status == DECODE_SHORT) {
         uint8_t whole[INSN_MAX_BYTES];
         if (!guest_read(cpu, linear, whole, INSN_MAX_BYTES, access))
@@ -30,6 +26,33 @@ enum fetch insn_fetch(struct model_cpu *cpu, uint64_t linear, struct insn *insn)
         status = insn_decode(whole, INSN_MAX_BYTES, guest_mode(cpu), insn);
     }
     return status == DECODE_OK ? FETCH_DECODED : FETCH_UNDEFINED;
+}
+
+enum fetch insn_fetch(struct model_cpu *cpu, uint64_t linear, struct insn *insn)
+{
+    typedef uint64_t __attribute__((may_alias, aligned(1))) word;
+    unsigned access = ACCESS_FETCH | guest_user_access(cpu);
+    uint64_t physical;
+    if (!guest_translate(cpu, linear, access, &physical))
+        return FETCH_FAULT;
+    size_t room = 4096 - (linear & 4095);
+    const uint8_t *bytes = guest_physical(cpu, physical);
+    if (room < 16)
+        return decode_at(cpu, linear, access, bytes, room, insn);
+    const word *now = (const word *)bytes;
+    struct decoded *known = &cpu->decoded[linear % DECODED_SLOTS];
+    if (known->linear == linear && known->bytes[0] == now[0] && known->bytes[1] == now[1] &&
+        known->mode == guest_mode(cpu)) {
+        *insn = known->insn;
+        return FETCH_DECODED;
+    }
+    if (decode_at(cpu, linear, access, bytes, INSN_MAX_BYTES, insn) != FETCH_DECODED)
+        return FETCH_UNDEFINED;
+    *known = (struct decoded){.linear = linear,
+                              .bytes = {now[0], now[1]},
+                              .mode = (uint8_t)guest_mode(cpu),
+                              .insn = *insn};
+    return FETCH_DECODED;
 }
 
 /* --- interrupts --- */
@@ -110,6 +133,41 @@ static uint64_t find_stop(struct model_cpu *cpu, uint64_t linear, const struct i
     return linear;
 }
 
+/* A number that changes when the code does. False when a page ends too near. */
+static bool code_sum(struct model_cpu *cpu, uint64_t linear, uint64_t bytes, uint64_t *sum)
+{
+    typedef uint64_t __attribute__((may_alias, aligned(1))) word;
+    uint64_t physical, total = bytes;
+    if ((linear & 4095) + bytes + 8 > 4096 ||
+        !guest_translate(cpu, linear, ACCESS_FETCH | guest_user_access(cpu), &physical))
+        return false;
+    const uint8_t *code = guest_physical(cpu, physical);
+    for (uint64_t i = 0; i < bytes; i += 8)
+        total = total * 0x9e3779b97f4a7c15ull + *(const word *)(code + i);
+    *sum = total;
+    return true;
+}
+
+/* find_stop for a whole run, remembered for as long as its code stays the same. */
+static uint64_t find_stop_again(struct model_cpu *cpu, uint64_t linear,
+                                const struct insn *first)
+{
+    struct known_run *run = &cpu->runs[linear % RUN_SLOTS];
+    uint64_t sum;
+    if (cpu->dr7 & 0xff)
+        return find_stop(cpu, linear, first, false);
+    if (run->linear == linear && run->mode == guest_mode(cpu) &&
+        code_sum(cpu, linear, run->bytes, &sum) && sum == run->sum)
+        return run->stop;
+    uint64_t stop = find_stop(cpu, linear, first, false);
+    /* The instruction at the stop counts too: it is what ends the run. */
+    uint64_t bytes = stop - linear + INSN_MAX_BYTES;
+    run->linear = ~0ull;
+    if (code_sum(cpu, linear, bytes, &sum))
+        *run = (struct known_run){linear, stop, bytes, sum, (uint8_t)guest_mode(cpu)};
+    return stop;
+}
+
 static void guest_exception(struct model_cpu *cpu)
 {
     const struct vmcb_control *control = &cpu->vmcb->control;
@@ -178,7 +236,8 @@ static void run_plain(struct model_cpu *cpu, enum fetch fetched, const struct in
     bool barrier = fetched == FETCH_DECODED && insn->class == INSN_BARRIER;
     cpu->stop_armed = fetched == FETCH_DECODED;
     if (cpu->stop_armed)
-        cpu->stop_at = find_stop(cpu, linear, insn, guest_traps || cpu->shadow);
+        cpu->stop_at = guest_traps || cpu->shadow ? find_stop(cpu, linear, insn, true)
+                                                  : find_stop_again(cpu, linear, insn);
     else if (fetched == FETCH_UNDEFINED)
         save->rflags |= FLAG_TF; /* length unknown: one instruction, if it is one */
     /* The shadow is lost on the way in: keep interrupts out by IF for its one instruction. */
@@ -196,6 +255,29 @@ static void run_plain(struct model_cpu *cpu, enum fetch fetched, const struct in
     after_run(cpu, start_rip, guest_traps);
 }
 
+/* Software for a short run of simple instructions; a place where the run turned out long is
+ * remembered, and entered at once the next time. */
+static bool simple_step(struct model_cpu *cpu, const struct insn *insn)
+{
+    uint64_t linear = cpu->vmcb->save.rip;
+    uint64_t *long_run = &cpu->long_runs[linear % RUN_SLOTS];
+    if (insn->class != INSN_PLAIN || cpu->vmcb->save.rflags & FLAG_TF || cpu->dr7 & 0xff)
+        return false;
+    if (cpu->simple_run == 0) {
+        cpu->run_start = linear;
+        if (*long_run == linear)
+            return false;
+    }
+    if (cpu->simple_run >= SIMPLE_RUN_LIMIT) {
+        cpu->long_runs[cpu->run_start % RUN_SLOTS] = cpu->run_start;
+        return false;
+    }
+    if (!carry_out_simple(cpu, insn))
+        return false;
+    cpu->simple_run++;
+    return true;
+}
+
 void step(struct model_cpu *cpu)
 {
     struct insn insn;
@@ -204,6 +286,9 @@ void step(struct model_cpu *cpu)
     if (cpu->halted || take_breakpoint(cpu))
         return;
     enum fetch fetched = insn_fetch(cpu, guest_code_linear(cpu, cpu->vmcb->save.rip), &insn);
+    if (fetched == FETCH_DECODED && simple_step(cpu, &insn))
+        return;
+    cpu->simple_run = 0;
     if (fetched == FETCH_DECODED && is_emulated(insn.class))
         carry_out(cpu, &insn);
     else

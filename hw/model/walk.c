@@ -36,9 +36,16 @@ static bool raise_page_fault(struct model_cpu *cpu, uint64_t linear, unsigned ac
 
 void *guest_physical(const struct model_cpu *cpu, uint64_t physical)
 {
-    if (physical >= cpu->top_of_ram)
+    if (physical >= cpu->top_of_map)
         return cpu->nowhere + (physical & (PAGE_BYTES - 1));
     return (void *)(uintptr_t)(physical + cpu->physical_offset);
+}
+
+bool guest_is_ram(const struct model_cpu *cpu, uint64_t physical)
+{
+    bool legacy_hole = physical >= 0xa0000 && physical < 0x100000;
+    bool device_hole = physical >= 0xc0000000u && physical <= 0xffffffffu;
+    return physical < cpu->top_of_ram && !legacy_hole && !device_hole;
 }
 
 bool guest_canonical(const struct model_cpu *cpu, uint64_t linear)
@@ -178,6 +185,16 @@ static bool move(struct model_cpu *cpu, uint64_t linear, uint8_t *to, const uint
     if (bytes > room && !guest_translate(cpu, linear + room, access, &second))
         return false;
     uint8_t *near = guest_physical(cpu, first);
+    if (bytes <= room && bytes % 8 == 0) {
+        typedef uint64_t __attribute__((may_alias, aligned(1))) word;
+        for (size_t i = 0; i < bytes / 8; i++) {
+            if (to)
+                ((word *)to)[i] = ((const word *)near)[i];
+            else
+                ((word *)near)[i] = ((const word *)from)[i];
+        }
+        return true;
+    }
     uint8_t *far = bytes > room ? guest_physical(cpu, second) : near;
     for (size_t i = 0; i < bytes; i++) {
         uint8_t *at = i < room ? near + i : far + (i - room);
