@@ -1,5 +1,5 @@
 ; SPDX-License-Identifier: BSD-2-Clause
-; INT3: a trap, its saved RIP is the next instruction.
+; INT3 and INT1: traps, their saved RIP is the next instruction.
 
 WORKLOAD int3.once, RING0 | RING3 | STEPPABLE | FAULTS
     lea     r15, [.next]
@@ -31,6 +31,15 @@ WORKLOAD int3.long, RING0 | RING3 | STEPPABLE | FAULTS
 .from:  db      0xCD, 3
 .next:
     EDGE    INT, GUEST, at(.from), VECTOR, VECTOR_BP, CPL_IN, 1, FROM_ALT, at(.next)
+    RESUME  .next
+    LEAVE
+ENDWORKLOAD
+
+WORKLOAD int1.once, RING0 | RING3 | FAULTS | TRACED
+    nop
+.from:  int1
+.next:
+    EDGE    TRAP, GUEST, at(.from), VECTOR, VECTOR_DB, CPL_IN, 1, FROM_ALT | OPTIONAL, at(.next)
     RESUME  .next
     LEAVE
 ENDWORKLOAD

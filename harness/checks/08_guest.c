@@ -30,7 +30,7 @@ static void run_all(struct run *run, unsigned ring)
         struct guest_run r = {
             .workload = w, .ring = ring, .argument = ARGUMENT, .interrupts = interrupted(w)};
 
-        if (!workload_possible(w, ring))
+        if (!workload_possible(w, ring) || (w->flags & WORKLOAD_TRACED))
             continue;
         EXPECT(run, guest_run(trace_guest(run), &r) == GUEST_RETURNED,
                "%s: end %u, vector %llu at %llx", w->name, r.end,

@@ -61,17 +61,15 @@ static const char *presence(const struct compare_result *r, enum edge_kind kind)
 {
     bool seen = r->optional_seen >> kind & 1, absent = r->optional_absent >> kind & 1;
 
-    return seen && absent ? "sometimes" : seen ? "recorded" : absent ? "not recorded" : "?";
+    return seen && absent ? "sometimes" : seen ? "yes" : absent ? "no" : "?";
 }
 
+/* "insn", "next": the source is the instruction that raised it, or the one behind it. */
 static const char *source(const struct compare_result *r, enum edge_kind kind)
 {
     bool primary = r->primary_seen >> kind & 1, other = r->alternative_seen >> kind & 1;
 
-    return primary && other ? "both"
-           : primary        ? "the instruction"
-           : other          ? "the next instruction"
-                            : "no record";
+    return primary && other ? "both" : primary ? "insn" : other ? "next" : "no record";
 }
 
 CHECK(syscall, .name = "bts.open.syscall", .clauses = "GEN-12", .kind = CHARACTERISE,
@@ -83,8 +81,8 @@ CHECK(syscall, .name = "bts.open.syscall", .clauses = "GEN-12", .kind = CHARACTE
     add(&r, judge(run, 3, "syscall.branches"));
     add(&r, judge(run, 3, "syscall.mixed"));
     add(&r, judge(run, 0, "syscall.ring0"));
-    run_observe(run, "bts.record.syscall", "%s", presence(&r, EDGE_SYSCALL));
-    run_observe(run, "bts.record.sysret", "%s", presence(&r, EDGE_SYSRET));
+    run_observe(run, "bts.syscall-record", "%s", presence(&r, EDGE_SYSCALL));
+    run_observe(run, "bts.sysret-record", "%s", presence(&r, EDGE_SYSRET));
 }
 
 CHECK(iret, .name = "bts.open.iret", .clauses = "GEN-12", .kind = CHARACTERISE,
@@ -92,9 +90,9 @@ CHECK(iret, .name = "bts.open.iret", .clauses = "GEN-12", .kind = CHARACTERISE,
 {
     struct compare_result r = judge(run, 3, "far.iret");
 
-    run_observe(run, "bts.record.iret_ring3", "%s", presence(&r, EDGE_IRET));
+    run_observe(run, "bts.iret-record", "%s", presence(&r, EDGE_IRET));
     r = judge(run, 0, "far.iret");
-    run_observe(run, "bts.record.iret_ring0", "%s", presence(&r, EDGE_IRET));
+    run_observe(run, "bts.iret-record.ring0", "%s", presence(&r, EDGE_IRET));
 }
 
 CHECK(int_n, .name = "bts.open.int_n", .clauses = "GEN-11", .kind = CHARACTERISE,
@@ -106,7 +104,7 @@ CHECK(int_n, .name = "bts.open.int_n", .clauses = "GEN-11", .kind = CHARACTERISE
     add(&r, judge(run, 0, "int80.row"));
     add(&r, judge(run, 3, "int3.long"));
     add(&r, judge(run, 0, "int3.long"));
-    run_observe(run, "bts.from.int_n", "%s", source(&r, EDGE_INT));
+    run_observe(run, "bts.int-n-from", "%s", source(&r, EDGE_INT));
 }
 
 CHECK(int3, .name = "bts.open.int3", .clauses = "GEN-11 GEN-07", .kind = CHARACTERISE,
@@ -116,7 +114,16 @@ CHECK(int3, .name = "bts.open.int3", .clauses = "GEN-11 GEN-07", .kind = CHARACT
 
     add(&r, judge(run, 3, "int3.row"));
     add(&r, judge(run, 0, "int3.row"));
-    run_observe(run, "bts.from.int3", "%s", source(&r, EDGE_INT3));
+    run_observe(run, "bts.int3-from", "%s", source(&r, EDGE_INT3));
+}
+
+CHECK(int1, .name = "bts.open.int1", .clauses = "GEN-11 GEN-10", .kind = CHARACTERISE,
+      .needs = NEED_BTS)
+{
+    struct compare_result r = judge_step(run, 3, "int1.once");
+
+    add(&r, judge_step(run, 0, "int1.once"));
+    run_observe(run, "bts.int1-from", "%s", source(&r, EDGE_TRAP));
 }
 
 /* Whether or not #DB leaves a record: the branch that was stepped has its own, and first. */
@@ -135,6 +142,6 @@ CHECK(single_step, .name = "bts.open.single_step", .clauses = "GEN-10 GEN-07",
     add(&r, judge_step(run, 0, "trap.step"));
     add(&r, judge_step(run, 3, "trap.step_jmp"));
     add(&r, judge_step(run, 0, "trap.step_jmp"));
-    run_observe(run, "bts.record.db", "%s", presence(&r, EDGE_TRAP));
-    run_observe(run, "bts.from.db", "%s", source(&r, EDGE_TRAP));
+    run_observe(run, "bts.db-record", "%s", presence(&r, EDGE_TRAP));
+    run_observe(run, "bts.db-from", "%s", source(&r, EDGE_TRAP));
 }
