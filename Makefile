@@ -29,6 +29,9 @@ CSRC = $(wildcard $(addsuffix /*.c,$(DIRS)))
 ASRC = $(wildcard boot/*.asm hw/*.asm hw/model/*.asm ds/*.asm harness/*.asm) guest/workloads.asm
 OBJS = $(CSRC:%.c=$(OUT)/obj/%.o) $(ASRC:%.asm=$(OUT)/obj/%.asm.o)
 
+# One short line a file; V=1 shows the commands.
+say = $(if $(V),,@echo '  $(1)' $(2);)
+
 IMAGE = $(OUT)/BOOTX64.EFI
 RUN   = $(PYTHON) harness/run.py --image $(IMAGE) --out $(OUT) --accel $(ACCEL)
 
@@ -38,21 +41,21 @@ all: $(IMAGE)
 DEPS_FIRST = $(filter deps,$(MAKECMDGOALS))
 
 $(OUT)/waymark.elf: $(OBJS) linker.ld
-	$(LD) $(LDFLAGS) -o $@ $(OBJS)
+	$(call say,LINK,$@)$(LD) $(LDFLAGS) -o $@ $(OBJS)
 
 $(IMAGE): $(OUT)/waymark.elf
-	$(OBJCOPY) --strip-all -j .text -j .guest -j .rodata -j .data -j .bss -j .relr -j .reloc \
+	$(call say,IMAGE,$@)$(OBJCOPY) --strip-all -j .text -j .guest -j .rodata -j .data -j .bss -j .relr -j .reloc \
 	    --target=efi-app-x86_64 --subsystem=10 $< $@
 
 $(OUT)/obj/%.o: %.c Makefile | $(DEPS_FIRST)
 	@mkdir -p $(@D)
-	$(CC) $(CFLAGS) -MMD -MP -c -o $@ $<
+	$(call say,CC,$<)$(CC) $(CFLAGS) -MMD -MP -c -o $@ $<
 
 $(OUT)/obj/%.asm.o: %.asm Makefile | $(DEPS_FIRST)
 	@mkdir -p $(@D)
 	@# Not -MD: NASM 2.16 then leaves the included files out.
-	$(NASM) -f elf64 -I. -I$(dir $<) -M -MP -MF $(@:.o=.d) -MT $@ $<
-	$(NASM) -f elf64 -g -F dwarf -I. -I$(dir $<) -o $@ $<
+	@$(NASM) -f elf64 -I. -I$(dir $<) -M -MP -MF $(@:.o=.d) -MT $@ $<
+	$(call say,NASM,$<)$(NASM) -f elf64 -g -F dwarf -I. -I$(dir $<) -o $@ $<
 
 # The version is one generated header, touched only when it changes.
 $(OUT)/gen/version.h: FORCE | $(DEPS_FIRST)
@@ -99,7 +102,7 @@ host-tests: $(HOST_TESTS:%=$(OUT)/host/%)
 define host_test
 $(OUT)/host/$(1): $$($(1)_SRCS) $$(HOST_HEADERS) Makefile harness/tests/tests.mk | $(DEPS_FIRST)
 	@mkdir -p $$(@D)
-	$$(CC) $$(HOST_CFLAGS) $$($(1)_CFLAGS) -o $$@ $$($(1)_SRCS) $$($(1)_LIBS)
+	$$(call say,HOSTCC,$(1))$$(CC) $$(HOST_CFLAGS) $$($(1)_CFLAGS) -o $$@ $$($(1)_SRCS) $$($(1)_LIBS)
 endef
 $(foreach test,$(HOST_TESTS),$(eval $(call host_test,$(test))))
 
