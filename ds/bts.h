@@ -34,6 +34,7 @@ struct bts {
     uint64_t base;
     size_t capacity;   /* whole records */
     uint64_t debugctl; /* what bts_start asks of the broker */
+    size_t oldest;     /* slot of the oldest record, as long as the ring has not been full */
     volatile bool reading;
 };
 
@@ -57,7 +58,8 @@ enum ds_error bts_bracket(struct bts *bts, uint64_t (*fn)(void *), void *arg, ui
 
 /* Number of the slot that the processor writes next, 0..capacity; DS_EIO if it is no slot. */
 enum ds_error bts_index(const struct bts *bts, size_t *slot);
-/* True when the last slot was written: older records may have been overwritten. */
+/* True when every slot was written since the last reset or drain: older records may have been
+ * overwritten, how many is not known. */
 bool bts_wrapped(const struct bts *bts);
 /* Records that can be read. */
 size_t bts_count(const struct bts *bts);
@@ -70,6 +72,10 @@ typedef void bts_sink(void *context, const struct bts_record *records, size_t co
 
 /* Hands every record to sink, then resets. *count (may be NULL) is how many. */
 enum ds_error bts_drain(struct bts *bts, bts_sink *sink, void *context, size_t *count);
+/* The same for the oldest records only, at most that many; the rest can still be read, and the
+ * trace goes on after them. */
+enum ds_error bts_drain_some(struct bts *bts, size_t most, bts_sink *sink, void *context,
+                             size_t *count);
 /* Copies instead: DS_EIO, and nothing drained, when room is smaller than bts_count. */
 enum ds_error bts_copy_out(struct bts *bts, struct bts_record *to, size_t room, size_t *count);
 

@@ -1,10 +1,12 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Reading the BTS buffer. The processor keeps no count and says nothing of a wrap, so the last
- * slot is marked empty beforehand: once it holds a record the ring has been full.
+ * Reading the BTS buffer. The processor keeps no count and says nothing of a wrap, so the slot
+ * just before the oldest record is marked empty: it is the last to be written before records
+ * are lost, and once it holds one the ring has been full. After a reset that is the last slot.
  */
 #include "ds/bts.h"
 
+#include "hw/msr.h"
 #include "hw/string.h"
 
 /* Bits 63:47 are neither all zero nor all one: no processor stores this as an address. */
@@ -12,20 +14,23 @@
 
 static const struct bts_record empty_slot = {EMPTY_WORD, EMPTY_WORD, EMPTY_WORD};
 
-/* memcpy throughout, because a check may ask for a base that is not aligned to 8. */
+static struct bts_record *slot_at(const struct bts *bts, size_t slot)
+{
+    return (struct bts_record *)(uintptr_t)(bts->base + slot * sizeof(struct bts_record));
+}
+
+/* memcpy throughout, because the base need only be aligned to a doubleword. */
 static struct bts_record slot_get(const struct bts *bts, size_t slot)
 {
     struct bts_record record;
 
-    memcpy(&record, (const void *)(uintptr_t)(bts->base + slot * sizeof(record)),
-           sizeof(record));
+    memcpy(&record, (const void *)slot_at(bts, slot), sizeof(record));
     return record;
 }
 
 static void slot_mark_empty(struct bts *bts, size_t slot)
 {
-    memcpy((void *)(uintptr_t)(bts->base + slot * sizeof(empty_slot)), &empty_slot,
-           sizeof(empty_slot));
+    memcpy((void *)slot_at(bts, slot), &empty_slot, sizeof(empty_slot));
 }
 
 bool bts_slot_empty(const struct bts_record *slot)
@@ -48,60 +53,71 @@ enum ds_error bts_index(const struct bts *bts, size_t *slot)
     return DS_OK;
 }
 
+/* The oldest record is, or will be, in slot oldest; the processor goes on at slot next. */
+static void restart(struct bts *bts, size_t oldest, size_t next)
+{
+    bts->oldest = oldest;
+    slot_mark_empty(bts, (oldest ? oldest : bts->capacity) - 1);
+    *(volatile uint64_t *)&bts->area->bts_index = (uintptr_t)slot_at(bts, next);
+}
+
 bool bts_wrapped(const struct bts *bts)
 {
     struct bts_record last;
 
     if (!bts->area)
         return false;
-    last = slot_get(bts, bts->capacity - 1);
+    last = slot_get(bts, (bts->oldest ? bts->oldest : bts->capacity) - 1);
     return !bts_slot_empty(&last);
 }
 
-/* Oldest slot and number of records; DS_EIO when the index cannot be trusted. */
-static enum ds_error extent(const struct bts *bts, size_t *oldest, size_t *count)
+struct extent {
+    size_t oldest, count; /* first slot, and how many from there on, round the end */
+    size_t next;          /* slot that the processor writes next */
+};
+
+/* DS_EIO when the index cannot be trusted. */
+static enum ds_error measure(const struct bts *bts, struct extent *extent)
 {
-    size_t next;
-    enum ds_error error = bts_index(bts, &next);
+    enum ds_error error = bts_index(bts, &extent->next);
 
     if (error != DS_OK)
         return error;
-    *oldest = 0;
-    *count = next;
     if (bts_wrapped(bts)) {
         /* A processor may leave the index at the maximum or move it to the base. */
-        *oldest = next == bts->capacity ? 0 : next;
-        *count = bts->capacity;
+        extent->oldest = extent->next == bts->capacity ? 0 : extent->next;
+        extent->count = bts->capacity;
+    } else {
+        extent->oldest = bts->oldest;
+        extent->count = extent->next - bts->oldest;
+        if (extent->next < bts->oldest)
+            extent->count += bts->capacity;
     }
     return DS_OK;
 }
 
 size_t bts_count(const struct bts *bts)
 {
-    size_t oldest, count;
+    struct extent extent;
 
-    return extent(bts, &oldest, &count) == DS_OK ? count : 0;
+    return measure(bts, &extent) == DS_OK ? extent.count : 0;
 }
 
 enum ds_error bts_get(const struct bts *bts, size_t i, struct bts_record *record)
 {
-    size_t oldest, count, slot;
-    enum ds_error error = extent(bts, &oldest, &count);
+    struct extent extent;
+    enum ds_error error = measure(bts, &extent);
+    size_t slot;
 
     if (error != DS_OK)
         return error;
     if (bts_running(bts))
         return DS_EBUSY;
-    if (i >= count)
+    if (i >= extent.count)
         return DS_EINVAL;
-    slot = oldest + (count - 1 - i);
+    slot = extent.oldest + (extent.count - 1 - i);
     *record = slot_get(bts, slot < bts->capacity ? slot : slot - bts->capacity);
     return DS_OK;
-}
-
-static void rewind_index(struct bts *bts)
-{
-    *(volatile uint64_t *)&bts->area->bts_index = bts->base;
 }
 
 /* The common start of everything that changes the buffer. */
@@ -115,35 +131,67 @@ static enum ds_error begin(struct bts *bts)
     return DS_OK;
 }
 
-enum ds_error bts_drain(struct bts *bts, bts_sink *sink, void *context, size_t *count)
+static void hand_over(const struct bts *bts, size_t oldest, size_t take, bts_sink *sink,
+                      void *context)
 {
-    size_t oldest, total, head;
-    const struct bts_record *slots = (const struct bts_record *)(uintptr_t)bts->base;
+    size_t head = take < bts->capacity - oldest ? take : bts->capacity - oldest;
+
+    if (head)
+        sink(context, slot_at(bts, oldest), head);
+    if (take > head)
+        sink(context, slot_at(bts, 0), take - head);
+}
+
+/* Some records stay. With interrupts they move to the base: the threshold counts from there. */
+static void keep_rest(struct bts *bts, const struct extent *extent, size_t take)
+{
+    size_t rest = extent->count - take, first = extent->oldest + take;
+
+    if (first >= bts->capacity)
+        first -= bts->capacity;
+    if (bts->debugctl & DEBUGCTL_BTINT && first + rest <= bts->capacity) {
+        memmove((void *)slot_at(bts, 0), (const void *)slot_at(bts, first),
+                rest * sizeof(struct bts_record));
+        restart(bts, 0, rest);
+    } else {
+        restart(bts, first, extent->next);
+    }
+}
+
+enum ds_error bts_drain_some(struct bts *bts, size_t most, bts_sink *sink, void *context,
+                             size_t *count)
+{
+    struct extent extent;
     enum ds_error error = begin(bts);
+    size_t take;
 
     if (error != DS_OK)
         return error;
-    error = extent(bts, &oldest, &total);
+    error = measure(bts, &extent);
     if (error == DS_OK) {
-        head = total < bts->capacity - oldest ? total : bts->capacity - oldest;
-        if (head)
-            sink(context, slots + oldest, head);
-        if (total > head)
-            sink(context, slots, total - head);
+        take = most < extent.count ? most : extent.count;
+        hand_over(bts, extent.oldest, take, sink, context);
+        if (take == extent.count)
+            restart(bts, 0, 0);
+        else if (take)
+            keep_rest(bts, &extent, take);
         if (count)
-            *count = total;
-        slot_mark_empty(bts, bts->capacity - 1);
-        rewind_index(bts);
+            *count = take;
     }
     bts->reading = false;
     return error;
+}
+
+enum ds_error bts_drain(struct bts *bts, bts_sink *sink, void *context, size_t *count)
+{
+    return bts_drain_some(bts, SIZE_MAX, sink, context, count);
 }
 
 static void copy_sink(void *context, const struct bts_record *records, size_t count)
 {
     struct bts_record **to = context;
 
-    memcpy(*to, records, count * sizeof(*records));
+    memcpy(*to, (const void *)records, count * sizeof(*records));
     *to += count;
 }
 
@@ -160,8 +208,7 @@ enum ds_error bts_reset(struct bts *bts)
 
     if (error != DS_OK)
         return error;
-    slot_mark_empty(bts, bts->capacity - 1);
-    rewind_index(bts);
+    restart(bts, 0, 0);
     bts->reading = false;
     return DS_OK;
 }
@@ -174,7 +221,7 @@ enum ds_error bts_clear(struct bts *bts)
         return error;
     for (size_t slot = 0; slot < bts->capacity; slot++)
         slot_mark_empty(bts, slot);
-    rewind_index(bts);
+    restart(bts, 0, 0);
     bts->reading = false;
     return DS_OK;
 }

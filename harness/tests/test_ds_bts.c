@@ -493,6 +493,61 @@ static void test_drain_runs(void)
     EXPECT(!bts.reading);
 }
 
+static uint64_t seen;
+
+static void expect_next(void *context, const struct bts_record *records, size_t count)
+{
+    (void)context;
+    for (size_t i = 0; i < count; i++)
+        EXPECT_EQ(records[i].from, ++seen);
+}
+
+/*
+ * All of it against a plain count: write some, take some, over and over. seen is the number of
+ * the last record that was taken, or that a ring of this size must have forgotten.
+ */
+static void partial_drains(bool interrupt, bool rests, size_t write, size_t take)
+{
+    uint64_t written = 0;
+
+    start();
+    config.interrupt = interrupt;
+    EXPECT_EQ(bts_setup(&bts, &memory.area, &config, NULL), DS_OK);
+    fake.rests_at_maximum = rests;
+    seen = 0;
+    for (unsigned round = 0; round < 12; round++) {
+        size_t held, count = 99;
+        struct bts_record record;
+
+        bts_start(&bts);
+        fake_branches(written + 1, write);
+        bts_stop(&bts);
+        written += write;
+        if (written - seen > SLOTS)
+            seen = written - SLOTS;
+        held = written - seen;
+        EXPECT_EQ(bts_count(&bts), held);
+        EXPECT_EQ(bts_wrapped(&bts), held == SLOTS);
+        for (size_t i = 0; i < held; i++) {
+            EXPECT_EQ(bts_get(&bts, i, &record), DS_OK);
+            EXPECT_EQ(record.from, written - i);
+        }
+        EXPECT_EQ(bts_drain_some(&bts, take, expect_next, NULL, &count), DS_OK);
+        EXPECT_EQ(count, take < held ? take : held);
+        EXPECT_EQ(seen, written - held + count);
+        EXPECT_EQ(bts_count(&bts), held - count);
+    }
+    expect_canaries();
+}
+
+static void test_partial_drains(void)
+{
+    for (unsigned mode = 0; mode < 4; mode++)
+        for (size_t write = 0; write <= SLOTS + 3; write++)
+            for (size_t take = 0; take <= SLOTS + 1; take++)
+                partial_drains(mode & 1, mode & 2, write, take);
+}
+
 static void test_reset_and_clear(void)
 {
     set_up();
@@ -599,6 +654,7 @@ int main(void)
     RUN(test_bracket);
     RUN(test_every_fill);
     RUN(test_drain_runs);
+    RUN(test_partial_drains);
     RUN(test_reset_and_clear);
     RUN(test_bad_index);
     RUN(test_doubleword_base);
