@@ -12,12 +12,14 @@ fuzz_decode_SRCS = harness/tests/fuzz_decode.c harness/decode.c
 fuzz_decode_CFLAGS = -DFUZZ_MAIN
 
 HOST_TESTS += test_model_decode
-test_model_decode_SRCS = harness/tests/test_model_decode.c hw/model/decode.c hw/model/opcodes.c
+test_model_decode_SRCS := harness/tests/test_model_decode.c \
+    hw/model/decode.c hw/model/opcodes.c
 
 # ds/ on a fake processor
 DS_SRCS := $(wildcard ds/*.c)
 HOST_TESTS += test_ds_layout test_ds_broker test_ds_bts test_ds_pmi test_ds_probe
-test_ds_layout_SRCS := harness/tests/test_ds_layout.c ds/layout.c ds/reader.c ds/error.c ds/refusal.c
+test_ds_layout_SRCS := harness/tests/test_ds_layout.c ds/layout.c ds/reader.c ds/error.c \
+                       ds/refusal.c
 test_ds_broker_SRCS := harness/tests/test_ds_broker.c harness/tests/fake_regs.c $(DS_SRCS)
 test_ds_bts_SRCS := harness/tests/test_ds_bts.c harness/tests/fake_regs.c $(DS_SRCS)
 
@@ -62,7 +64,12 @@ test_format_SRCS = harness/tests/test_format.c harness/format.c
 HOST_TESTS += test_options
 test_options_SRCS = harness/tests/test_options.c harness/options.c harness/format.c
 HOST_TESTS += test_ds_range
-test_ds_range_SRCS := harness/tests/test_ds_range.c harness/tests/fake_regs.c ds/range.c ds/layout.c
+test_ds_range_SRCS := harness/tests/test_ds_range.c harness/tests/fake_regs.c ds/range.c \
+                      ds/layout.c
 
 HOST_TESTS += test_load_options
 test_load_options_SRCS := harness/tests/test_load_options.c boot/load_options.c
+
+HOST_TESTS += test_model_simple
+test_model_simple_SRCS := harness/tests/test_model_simple.c \
+    $(addprefix hw/model/,simple.c alu.c operand.c walk.c state.c decode.c opcodes.c)

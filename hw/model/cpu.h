@@ -14,6 +14,11 @@
 #define RUN_SLOTS         64
 #define WINDOW_NONE       0xffffffffu
 
+/* Words at any address, of memory that belongs to the guest. */
+typedef uint16_t __attribute__((may_alias, aligned(1))) loose16;
+typedef uint32_t __attribute__((may_alias, aligned(1))) loose32;
+typedef uint64_t __attribute__((may_alias, aligned(1))) loose64;
+
 struct table_register {
     uint16_t limit;
     uint64_t base;
@@ -140,6 +145,7 @@ unsigned guest_cpl(const struct model_cpu *cpu);
 enum decode_mode guest_mode(const struct model_cpu *cpu);
 bool guest_long_code(const struct model_cpu *cpu);
 uint64_t guest_code_linear(const struct model_cpu *cpu, uint64_t rip);
+uint64_t guest_next_rip(const struct model_cpu *cpu, const struct insn *insn);
 unsigned guest_user_access(const struct model_cpu *cpu);
 uint64_t guest_segment_base(struct model_cpu *cpu, unsigned segment);
 uint64_t truncate_to(uint64_t value, unsigned bytes);
@@ -210,6 +216,8 @@ void carry_out(struct model_cpu *cpu, const struct insn *insn);
 bool transfer_to(struct model_cpu *cpu, const struct insn *insn, uint64_t rip);
 void transfer_finish(struct model_cpu *cpu, const struct insn *insn, uint64_t from,
                      unsigned cpl_before);
+
+/* operand.c - registers, memory operands, the stack */
 bool operand_load(struct model_cpu *cpu, const struct insn *insn, unsigned offset,
                   unsigned bytes, uint64_t *value);
 uint64_t effective_address(const struct model_cpu *cpu, const struct insn *insn);
@@ -217,6 +225,16 @@ bool stack_read(struct model_cpu *cpu, uint64_t offset, void *to, size_t bytes);
 bool stack_push(struct model_cpu *cpu, uint64_t value, unsigned bytes);
 void stack_set(struct model_cpu *cpu, uint64_t rsp);
 bool stack_is_64(const struct model_cpu *cpu);
+
+/* alu.c - results; the flags of mask are set in the guest's RFLAGS */
+uint64_t alu_add(struct model_cpu *cpu, uint64_t a, uint64_t b, uint64_t carry, unsigned bytes,
+                 uint64_t mask);
+uint64_t alu_subtract(struct model_cpu *cpu, uint64_t a, uint64_t b, uint64_t borrow,
+                      unsigned bytes, uint64_t mask);
+uint64_t alu_operate(struct model_cpu *cpu, unsigned operation, uint64_t a, uint64_t b,
+                     unsigned bytes);
+uint64_t alu_shift(struct model_cpu *cpu, unsigned operation, uint64_t value, unsigned count,
+                   unsigned bytes);
 
 /* simple.c - false when the processor must do it; then nothing has changed */
 bool carry_out_simple(struct model_cpu *cpu, const struct insn *insn);

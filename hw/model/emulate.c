@@ -14,124 +14,6 @@ static unsigned branch_bytes(const struct model_cpu *cpu, const struct insn *ins
     return insn->operand_bytes;
 }
 
-static uint64_t next_rip(const struct model_cpu *cpu, const struct insn *insn)
-{
-    uint64_t rip = cpu->vmcb->save.rip + insn->length;
-    return guest_long_code(cpu) ? rip : (uint32_t)rip;
-}
-
-/* --- operands --- */
-
-static uint64_t register_value(const struct model_cpu *cpu, unsigned number, unsigned bytes)
-{
-    return truncate_to(cpu->gpr[number], bytes);
-}
-
-static uint64_t effective_address_16(const struct model_cpu *cpu, const struct insn *insn)
-{
-    static const uint8_t base[8] = {RBX, RBX, RBP, RBP, RSI, RDI, RBP, RBX};
-    unsigned rm = insn->modrm & 7, mod = insn->modrm >> 6;
-    uint64_t address = (uint64_t)insn->displacement;
-    if (!(mod == 0 && rm == 6))
-        address += cpu->gpr[base[rm]];
-    if (rm < 4)
-        address += cpu->gpr[rm & 1 ? RDI : RSI];
-    return address & 0xffff;
-}
-
-static bool uses_stack_segment(const struct insn *insn)
-{
-    unsigned rm = insn->modrm & 7, mod = insn->modrm >> 6;
-    if (insn->address_bytes == 2)
-        return rm == 2 || rm == 3 || (rm == 6 && mod != 0);
-    unsigned base = rm == 4 ? insn->sib & 7 : rm;
-    if (insn->rex & REX_B)
-        return false;
-    return (base == RSP && rm == 4) || (base == RBP && mod != 0);
-}
-
-uint64_t effective_address(const struct model_cpu *cpu, const struct insn *insn)
-{
-    unsigned rm = insn->modrm & 7, mod = insn->modrm >> 6;
-    if (insn->address_bytes == 2)
-        return effective_address_16(cpu, insn);
-    uint64_t address = (uint64_t)insn->displacement;
-    unsigned rex_b = insn->rex & REX_B ? 8 : 0;
-    if (insn->rip_relative) {
-        address += next_rip(cpu, insn);
-    } else if (rm == 4) {
-        unsigned base = insn->sib & 7;
-        unsigned index = (insn->sib >> 3 & 7) | (insn->rex & REX_X ? 8 : 0);
-        if (!(base == 5 && mod == 0))
-            address += cpu->gpr[base | rex_b];
-        if (index != 4)
-            address += cpu->gpr[index] << (insn->sib >> 6);
-    } else if (!(rm == 5 && mod == 0)) {
-        address += cpu->gpr[rm | rex_b];
-    }
-    return truncate_to(address, insn->address_bytes);
-}
-
-bool operand_load(struct model_cpu *cpu, const struct insn *insn, unsigned offset,
-                  unsigned bytes, uint64_t *value)
-{
-    if (insn->modrm >= 0xc0) {
-        *value = register_value(cpu, (insn->modrm & 7) | (insn->rex & REX_B ? 8 : 0), bytes);
-        return true;
-    }
-    unsigned segment = insn->segment, access = guest_user_access(cpu);
-    if (segment == SEGMENT_NONE)
-        segment = uses_stack_segment(insn) ? SEGMENT_SS : SEGMENT_DS;
-    if (segment == SEGMENT_SS)
-        access |= ACCESS_STACK;
-    uint64_t linear = guest_segment_base(cpu, segment) + effective_address(cpu, insn) + offset;
-    if (!guest_long_code(cpu))
-        linear = (uint32_t)linear;
-    *value = 0;
-    return guest_read(cpu, linear, value, bytes, access);
-}
-
-/* --- stack --- */
-
-bool stack_is_64(const struct model_cpu *cpu)
-{
-    return guest_long_code(cpu);
-}
-
-static uint64_t stack_linear(struct model_cpu *cpu, uint64_t rsp)
-{
-    const struct vmcb_segment *ss = &cpu->vmcb->save.ss;
-    if (stack_is_64(cpu))
-        return rsp;
-    return (uint32_t)(ss->base + truncate_to(rsp, ss->attributes & SEGMENT_BIG ? 4 : 2));
-}
-
-void stack_set(struct model_cpu *cpu, uint64_t rsp)
-{
-    if (stack_is_64(cpu))
-        cpu->gpr[RSP] = rsp;
-    else if (cpu->vmcb->save.ss.attributes & SEGMENT_BIG)
-        cpu->gpr[RSP] = (uint32_t)rsp;
-    else
-        cpu->gpr[RSP] = (cpu->gpr[RSP] & ~0xffffull) | (rsp & 0xffff);
-}
-
-bool stack_read(struct model_cpu *cpu, uint64_t offset, void *to, size_t bytes)
-{
-    return guest_read(cpu, stack_linear(cpu, cpu->gpr[RSP] + offset), to, bytes,
-                      guest_user_access(cpu) | ACCESS_STACK);
-}
-
-bool stack_push(struct model_cpu *cpu, uint64_t value, unsigned bytes)
-{
-    uint64_t rsp = cpu->gpr[RSP] - bytes;
-    if (!guest_write(cpu, stack_linear(cpu, rsp), &value, bytes,
-                     guest_user_access(cpu) | ACCESS_STACK))
-        return false;
-    stack_set(cpu, rsp);
-    return true;
-}
-
 /* --- near branches --- */
 
 static bool target_valid(struct model_cpu *cpu, uint64_t rip)
@@ -186,7 +68,7 @@ static bool condition_holds(uint64_t flags, unsigned condition)
 
 static bool branch_relative(struct model_cpu *cpu, const struct insn *insn, bool taken)
 {
-    uint64_t next = next_rip(cpu, insn);
+    uint64_t next = guest_next_rip(cpu, insn);
     if (taken)
         return transfer_to(cpu, insn, next + (uint64_t)insn->immediate);
     cpu->vmcb->save.rip = next;
@@ -211,7 +93,7 @@ static bool loop(struct model_cpu *cpu, const struct insn *insn)
 static bool call(struct model_cpu *cpu, const struct insn *insn, uint64_t target)
 {
     uint64_t from = cpu->vmcb->save.rip;
-    uint64_t next = next_rip(cpu, insn);
+    uint64_t next = guest_next_rip(cpu, insn);
     if (!transfer_to(cpu, insn, target))
         return false;
     if (stack_push(cpu, next, branch_bytes(cpu, insn)))
@@ -242,11 +124,11 @@ static bool branch_near(struct model_cpu *cpu, const struct insn *insn)
     case INSN_LOOP:
         return loop(cpu, insn);
     case INSN_JCXZ:
-        return branch_relative(cpu, insn, register_value(cpu, RCX, insn->address_bytes) == 0);
+        return branch_relative(cpu, insn, truncate_to(cpu->gpr[RCX], insn->address_bytes) == 0);
     case INSN_JMP:
         return branch_relative(cpu, insn, true);
     case INSN_CALL:
-        return call(cpu, insn, next_rip(cpu, insn) + (uint64_t)insn->immediate);
+        return call(cpu, insn, guest_next_rip(cpu, insn) + (uint64_t)insn->immediate);
     case INSN_RET:
         return near_return(cpu, insn);
     default: /* JMP and CALL through a register or memory */
@@ -300,7 +182,7 @@ static bool execute(struct model_cpu *cpu, const struct insn *insn)
 /* INT n, INT3, INT1, INTO: the event's frame does all the work. */
 static bool software_event(struct model_cpu *cpu, const struct insn *insn)
 {
-    uint64_t rip = cpu->vmcb->save.rip, next = next_rip(cpu, insn);
+    uint64_t rip = cpu->vmcb->save.rip, next = guest_next_rip(cpu, insn);
     struct event event = {.kind = EVENT_SOFTWARE, .return_rip = next, .restart_rip = rip};
     bool from_next;
     switch (insn->class) {

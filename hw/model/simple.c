@@ -85,11 +85,11 @@ static uint64_t load_bytes(const uint8_t *at, unsigned bytes)
     case 1:
         return *at;
     case 2:
-        return *(const uint16_t __attribute__((may_alias, aligned(1))) *)at;
+        return *(const loose16 *)at;
     case 4:
-        return *(const uint32_t __attribute__((may_alias, aligned(1))) *)at;
+        return *(const loose32 *)at;
     }
-    return *(const uint64_t __attribute__((may_alias, aligned(1))) *)at;
+    return *(const loose64 *)at;
 }
 
 static uint64_t load(const struct model_cpu *cpu, const struct insn *insn,
@@ -112,90 +112,17 @@ static void store(struct model_cpu *cpu, const struct insn *insn, const struct p
         *place->memory = (uint8_t)value;
         break;
     case 2:
-        *(uint16_t __attribute__((may_alias, aligned(1))) *)place->memory = (uint16_t)value;
+        *(loose16 *)place->memory = (uint16_t)value;
         break;
     case 4:
-        *(uint32_t __attribute__((may_alias, aligned(1))) *)place->memory = (uint32_t)value;
+        *(loose32 *)place->memory = (uint32_t)value;
         break;
     default:
-        *(uint64_t __attribute__((may_alias, aligned(1))) *)place->memory = value;
+        *(loose64 *)place->memory = value;
     }
 }
 
 /* --- arithmetic --- */
-
-static void set_flags(struct model_cpu *cpu, uint64_t mask, uint64_t flags)
-{
-    uint64_t *rflags = &cpu->vmcb->save.rflags;
-    *rflags = (*rflags & ~mask) | (flags & mask);
-}
-
-static uint64_t result_flags(uint64_t result, unsigned bytes)
-{
-    uint64_t flags = 0;
-    unsigned parity = (unsigned)(result ^ result >> 4) & 15;
-    if (result == 0)
-        flags |= FLAG_ZF;
-    if (result & SIGN(bytes))
-        flags |= FLAG_SF;
-    if (0x9669 >> parity & 1)
-        flags |= FLAG_PF;
-    return flags;
-}
-
-static uint64_t add(struct model_cpu *cpu, uint64_t a, uint64_t b, uint64_t carry,
-                    unsigned bytes, uint64_t mask)
-{
-    uint64_t result = truncate_to(a + b + carry, bytes);
-    uint64_t flags = result_flags(result, bytes) | ((a ^ b ^ result) & FLAG_AF);
-    if (result < a || (carry && result == a))
-        flags |= FLAG_CF;
-    if (~(a ^ b) & (a ^ result) & SIGN(bytes))
-        flags |= FLAG_OF;
-    set_flags(cpu, mask, flags);
-    return result;
-}
-
-static uint64_t subtract(struct model_cpu *cpu, uint64_t a, uint64_t b, uint64_t borrow,
-                         unsigned bytes, uint64_t mask)
-{
-    uint64_t result = truncate_to(a - b - borrow, bytes);
-    uint64_t flags = result_flags(result, bytes) | ((a ^ b ^ result) & FLAG_AF);
-    if (a < b || (borrow && a == b))
-        flags |= FLAG_CF;
-    if ((a ^ b) & (a ^ result) & SIGN(bytes))
-        flags |= FLAG_OF;
-    set_flags(cpu, mask, flags);
-    return result;
-}
-
-/* The eight operations of opcodes 00-3F and of group 1, by their number. */
-static uint64_t operate(struct model_cpu *cpu, unsigned operation, uint64_t a, uint64_t b,
-                        unsigned bytes)
-{
-    uint64_t carry = cpu->vmcb->save.rflags & FLAG_CF;
-    switch (operation) {
-    case 0:
-        return add(cpu, a, b, 0, bytes, FLAG_STATUS);
-    case 2:
-        return add(cpu, a, b, carry, bytes, FLAG_STATUS);
-    case 3:
-        return subtract(cpu, a, b, carry, bytes, FLAG_STATUS);
-    case 5:
-    case 7:
-        return subtract(cpu, a, b, 0, bytes, FLAG_STATUS);
-    case 1:
-        a |= b;
-        break;
-    case 4:
-        a &= b;
-        break;
-    default:
-        a ^= b;
-    }
-    set_flags(cpu, FLAG_STATUS, result_flags(a, bytes));
-    return a;
-}
 
 static bool arithmetic(struct model_cpu *cpu, const struct insn *insn, unsigned operation,
                        unsigned bytes, bool to_register, uint64_t immediate, bool has_immediate)
@@ -208,8 +135,8 @@ static bool arithmetic(struct model_cpu *cpu, const struct insn *insn, unsigned 
     uint64_t rm = load(cpu, insn, &place);
     uint64_t other =
         has_immediate ? truncate_to(immediate, bytes) : get(cpu, insn, reg_field(insn), bytes);
-    uint64_t result = to_register ? operate(cpu, operation, other, rm, bytes)
-                                  : operate(cpu, operation, rm, other, bytes);
+    uint64_t result = to_register ? alu_operate(cpu, operation, other, rm, bytes)
+                                  : alu_operate(cpu, operation, rm, other, bytes);
     if (compare)
         return true;
     if (to_register)
@@ -227,30 +154,7 @@ static bool shift(struct model_cpu *cpu, const struct insn *insn, unsigned bytes
     count &= bytes == 8 ? 63 : 31;
     if (kind < 4 || kind == 6 || count > width || !find(cpu, insn, bytes, ACCESS_WRITE, &place))
         return false;
-    if (count == 0)
-        return bytes < 4 || place.memory
-                   ? true
-                   : (store(cpu, insn, &place, load(cpu, insn, &place)), true);
-    uint64_t value = load(cpu, insn, &place), before, result;
-    if (kind == 4) {
-        before = truncate_to(value << (count - 1), bytes);
-        result = truncate_to(before << 1, bytes);
-    } else {
-        int64_t wide = (int64_t)(value << (64 - width)) >> (64 - width);
-        before = kind == 7 ? truncate_to((uint64_t)(wide >> (count - 1)), bytes)
-                           : value >> (count - 1);
-        result = kind == 7 ? truncate_to((uint64_t)((int64_t)(before << (64 - width)) >> 1) >>
-                                             (64 - width),
-                                         bytes)
-                           : before >> 1;
-    }
-    uint64_t flags = result_flags(result, bytes);
-    if (kind == 4 ? before & SIGN(bytes) : before & 1)
-        flags |= FLAG_CF;
-    if ((before ^ result) & SIGN(bytes))
-        flags |= FLAG_OF;
-    set_flags(cpu, FLAG_STATUS, flags);
-    store(cpu, insn, &place, result);
+    store(cpu, insn, &place, alu_shift(cpu, kind, load(cpu, insn, &place), count, bytes));
     return true;
 }
 
@@ -264,11 +168,11 @@ static bool group_3(struct model_cpu *cpu, const struct insn *insn, unsigned byt
         return false;
     uint64_t value = load(cpu, insn, &place);
     if (kind <= 1)
-        operate(cpu, 4, value, truncate_to((uint64_t)insn->immediate, bytes), bytes);
+        alu_operate(cpu, 4, value, truncate_to((uint64_t)insn->immediate, bytes), bytes);
     else if (kind == 2)
         store(cpu, insn, &place, ~value);
     else
-        store(cpu, insn, &place, subtract(cpu, 0, value, 0, bytes, FLAG_STATUS));
+        store(cpu, insn, &place, alu_subtract(cpu, 0, value, 0, bytes, FLAG_STATUS));
     return true;
 }
 
@@ -280,7 +184,8 @@ static bool increment(struct model_cpu *cpu, const struct insn *insn, unsigned b
         return false;
     uint64_t value = load(cpu, insn, &place), mask = FLAG_STATUS & ~FLAG_CF;
     store(cpu, insn, &place,
-          kind ? subtract(cpu, value, 1, 0, bytes, mask) : add(cpu, value, 1, 0, bytes, mask));
+          kind ? alu_subtract(cpu, value, 1, 0, bytes, mask)
+               : alu_add(cpu, value, 1, 0, bytes, mask));
     return true;
 }
 
@@ -290,7 +195,7 @@ static bool push(struct model_cpu *cpu, uint64_t value)
     uint64_t rsp = cpu->gpr[RSP] - 8;
     if (!find_linear(cpu, rsp, 8, ACCESS_WRITE, &place))
         return false;
-    *(uint64_t __attribute__((may_alias, aligned(1))) *)place.memory = value;
+    *(loose64 *)place.memory = value;
     cpu->gpr[RSP] = rsp;
     return true;
 }
@@ -346,8 +251,8 @@ static bool one_byte(struct model_cpu *cpu, const struct insn *insn)
             return arithmetic(cpu, insn, opcode >> 3, bytes, opcode & 2, 0, false);
         if ((opcode & 7) > 5)
             return false;
-        immediate = operate(cpu, opcode >> 3, get(cpu, insn, RAX, bytes),
-                            truncate_to(immediate, bytes), bytes);
+        immediate = alu_operate(cpu, opcode >> 3, get(cpu, insn, RAX, bytes),
+                                truncate_to(immediate, bytes), bytes);
         if (opcode >> 3 != 7)
             put(cpu, insn, RAX, bytes, immediate);
         return true;
@@ -369,7 +274,8 @@ static bool one_byte(struct model_cpu *cpu, const struct insn *insn)
     case 0x85:
         if (!find(cpu, insn, bytes, 0, &place))
             return false;
-        operate(cpu, 4, load(cpu, insn, &place), get(cpu, insn, reg_field(insn), bytes), bytes);
+        alu_operate(cpu, 4, load(cpu, insn, &place), get(cpu, insn, reg_field(insn), bytes),
+                    bytes);
         return true;
     case 0x88:
     case 0x89:
@@ -386,7 +292,7 @@ static bool one_byte(struct model_cpu *cpu, const struct insn *insn)
         return !(insn->rex & REX_B);
     case 0xa8:
     case 0xa9:
-        operate(cpu, 4, get(cpu, insn, RAX, bytes), truncate_to(immediate, bytes), bytes);
+        alu_operate(cpu, 4, get(cpu, insn, RAX, bytes), truncate_to(immediate, bytes), bytes);
         return true;
     case 0xb0 ... 0xb7:
         put(cpu, insn, low, 1, immediate);

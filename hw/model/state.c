@@ -54,3 +54,9 @@ uint64_t truncate_to(uint64_t value, unsigned bytes)
 {
     return bytes >= 8 ? value : value & ((1ull << (8 * bytes)) - 1);
 }
+
+uint64_t guest_next_rip(const struct model_cpu *cpu, const struct insn *insn)
+{
+    uint64_t rip = cpu->vmcb->save.rip + insn->length;
+    return guest_long_code(cpu) ? rip : (uint32_t)rip;
+}

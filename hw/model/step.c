@@ -30,7 +30,6 @@ static enum fetch decode_at(struct model_cpu *cpu, uint64_t linear, unsigned acc
 
 enum fetch insn_fetch(struct model_cpu *cpu, uint64_t linear, struct insn *insn)
 {
-    typedef uint64_t __attribute__((may_alias, aligned(1))) word;
     unsigned access = ACCESS_FETCH | guest_user_access(cpu);
     uint64_t physical;
     if (!guest_translate(cpu, linear, access, &physical))
@@ -39,7 +38,7 @@ enum fetch insn_fetch(struct model_cpu *cpu, uint64_t linear, struct insn *insn)
     const uint8_t *bytes = guest_physical(cpu, physical);
     if (room < 16)
         return decode_at(cpu, linear, access, bytes, room, insn);
-    const word *now = (const word *)bytes;
+    const loose64 *now = (const loose64 *)bytes;
     struct decoded *known = &cpu->decoded[linear % DECODED_SLOTS];
     if (known->linear == linear && known->bytes[0] == now[0] && known->bytes[1] == now[1] &&
         known->mode == guest_mode(cpu)) {
@@ -136,14 +135,13 @@ static uint64_t find_stop(struct model_cpu *cpu, uint64_t linear, const struct i
 /* A number that changes when the code does. False when a page ends too near. */
 static bool code_sum(struct model_cpu *cpu, uint64_t linear, uint64_t bytes, uint64_t *sum)
 {
-    typedef uint64_t __attribute__((may_alias, aligned(1))) word;
     uint64_t physical, total = bytes;
     if ((linear & 4095) + bytes + 8 > 4096 ||
         !guest_translate(cpu, linear, ACCESS_FETCH | guest_user_access(cpu), &physical))
         return false;
     const uint8_t *code = guest_physical(cpu, physical);
     for (uint64_t i = 0; i < bytes; i += 8)
-        total = total * 0x9e3779b97f4a7c15ull + *(const word *)(code + i);
+        total = total * 0x9e3779b97f4a7c15ull + *(const loose64 *)(code + i);
     *sum = total;
     return true;
 }

@@ -186,12 +186,11 @@ static bool move(struct model_cpu *cpu, uint64_t linear, uint8_t *to, const uint
         return false;
     uint8_t *near = guest_physical(cpu, first);
     if (bytes <= room && bytes % 8 == 0) {
-        typedef uint64_t __attribute__((may_alias, aligned(1))) word;
         for (size_t i = 0; i < bytes / 8; i++) {
             if (to)
-                ((word *)to)[i] = ((const word *)near)[i];
+                ((loose64 *)to)[i] = ((const loose64 *)near)[i];
             else
-                ((word *)near)[i] = ((const word *)from)[i];
+                ((loose64 *)near)[i] = ((const loose64 *)from)[i];
         }
         return true;
     }
