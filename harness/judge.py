@@ -123,6 +123,9 @@ def disagreements(log, report):
     if whole and report["counts"] != log.end.counts:
         yield "counts differ: report.json %s, end line %s" % (
             report["counts"], log.end.counts)
+    if whole and report["observations"] != log.observations:
+        yield "report.json and the serial log observed different things: %s" % sorted(
+            set(report["observations"].items()) ^ set(log.observations.items()))[:2]
     if whole and report["verdict"] != log.end.verdict:
         yield "verdict %s in report.json, %s on the end line" % (
             report["verdict"], log.end.verdict)

@@ -42,8 +42,8 @@ def to_json(report):
 
 def to_tap(report):
     """KTAP text with every planned check in it, also those that never came back."""
-    lines = ["# %s=%s" % pair for pair in report["identity"].items()]
-    lines += ["KTAP version 1", "1..%d" % len(report["checks"])]
+    lines = ["KTAP version 1", "1..%d" % len(report["checks"])]
+    lines += ["# %s=%s" % pair for pair in report["identity"].items()]
     for number, check in enumerate(report["checks"], 1):
         lines += ["# %s: %s" % (check["name"], text) for text in evidence_lines(check)]
         reason = check["reason"].replace("#", "") or "no reason given"
@@ -79,7 +79,7 @@ def to_junit(report, timestamp):
                "time": seconds}
     root = ET.Element("testsuites", name="waymark", **numbers)
     suite = ET.SubElement(root, "testsuite", name="waymark." + report["profile"],
-                          timestamp=timestamp, hostname=clean(host.get("cpu", "unknown")),
+                          timestamp=timestamp, hostname=clean(report["identity"].get("cpu", "unknown")),
                           **numbers)
     properties = ET.SubElement(suite, "properties")
     pairs = dict(report["identity"], run_id=report["run_id"], provider=report["provider"],

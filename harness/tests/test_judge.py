@@ -110,6 +110,11 @@ class Damage(unittest.TestCase):
         made = judged(sample.log(), json.dumps(report))
         self.assertIn("counts differ", made.reason)
 
+    def test_observations_differ(self):
+        report = sample.report()
+        report["observations"]["bts.wrap.moment"] = "before"
+        self.assertIn("observed different", judged(sample.log(), json.dumps(report)).reason)
+
     def test_machine_ending(self):
         made = judged(sample.log(), account(), judge.Ending("lingered", "it went on"))
         self.assertEqual((made.status, made.reason), (judge.ERROR, "it went on"))
