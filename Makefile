@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-2-Clause
-# Builds one EFI image, boots it in QEMU, and checks the suite itself. `make help` lists targets.
+# Builds one EFI image, boots it in QEMU, checks the suite itself. `make help` lists targets.
 
 OUT   ?= out
 ARGS  ?=
@@ -44,7 +44,8 @@ $(OUT)/waymark.elf: $(OBJS) linker.ld
 	$(call say,LINK,$@)$(LD) $(LDFLAGS) -o $@ $(OBJS)
 
 $(IMAGE): $(OUT)/waymark.elf
-	$(call say,IMAGE,$@)$(OBJCOPY) --strip-all -j .text -j .guest -j .rodata -j .data -j .bss -j .relr -j .reloc \
+	$(call say,IMAGE,$@)$(OBJCOPY) --strip-all \
+	    $(addprefix -j ,.text .guest .rodata .data .bss .relr .reloc) \
 	    --target=efi-app-x86_64 --subsystem=10 $< $@
 
 $(OUT)/obj/%.o: %.c Makefile | $(DEPS_FIRST)
@@ -85,8 +86,25 @@ bench: $(IMAGE)
 defects policies: $(IMAGE)
 	$(PYTHON) harness/trial.py --what $@ --image $(IMAGE) --out $(OUT) --accel $(ACCEL) -- $(ARGS)
 
-check: $(IMAGE) host-tests
+check: $(IMAGE) host-tests wtr
 	$(PYTHON) harness/check.py --out $(OUT)
+
+# --- wtr, the host's tool for traces
+
+WTR_CFLAGS = -std=gnu11 -g -O2 -Wall -Wextra -Werror -I. -DWAYMARK_HOST
+WTR_SRCS   = $(wildcard harness/wtr/*.c) harness/decode.c
+WTR_OBJS   = $(WTR_SRCS:%.c=$(OUT)/wtr.obj/%.o)
+
+wtr: $(OUT)/wtr
+
+$(OUT)/wtr: $(WTR_OBJS)
+	$(CC) $(WTR_CFLAGS) -o $@ $(WTR_OBJS) -ldw -lelf
+
+$(OUT)/wtr.obj/%.o: %.c Makefile | $(DEPS_FIRST)
+	@mkdir -p $(@D)
+	$(CC) $(WTR_CFLAGS) -MMD -MP -c -o $@ $<
+
+-include $(WTR_OBJS:.o=.d)
 
 # --- unit tests on the host, under the sanitizers
 
@@ -102,7 +120,8 @@ host-tests: $(HOST_TESTS:%=$(OUT)/host/%)
 define host_test
 $(OUT)/host/$(1): $$($(1)_SRCS) $$(HOST_HEADERS) Makefile harness/tests/tests.mk | $(DEPS_FIRST)
 	@mkdir -p $$(@D)
-	$$(call say,HOSTCC,$(1))$$(CC) $$(HOST_CFLAGS) $$($(1)_CFLAGS) -o $$@ $$($(1)_SRCS) $$($(1)_LIBS)
+	$$(call say,HOSTCC,$(1))$$(CC) $$(HOST_CFLAGS) $$($(1)_CFLAGS) -o $$@ \
+	    $$($(1)_SRCS) $$($(1)_LIBS)
 endef
 $(foreach test,$(HOST_TESTS),$(eval $(call host_test,$(test))))
 
@@ -117,6 +136,7 @@ help:
 	@echo 'make defects      break the model in every way it knows: the suite must notice each'
 	@echo 'make policies     every open question answered otherwise: the suite must name it'
 	@echo 'make bench        speed figures, as ratios of one run'
+	@echo 'make wtr          the host tool for traces, at $(OUT)/wtr'
 	@echo 'make check        the suite, its unit tests and its failures on purpose'
 	@echo 'make clean        remove $(OUT)'
 

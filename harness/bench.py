@@ -65,7 +65,8 @@ def main():
     for name in boots[0]:
         show(name, [boot[name] for boot in boots], "per second")
     for name, over, under in RATIOS:
-        values = [boot[over] / boot[under] for boot in boots if boot.get(over) and boot.get(under)]
+        values = [boot[over] / boot[under] for boot in boots
+                  if boot.get(over) and boot.get(under)]
         if values:
             show(name, values, "ratio")
     if "cpuid" in boots[0]:

@@ -218,8 +218,8 @@ static bool parse_one(struct options *o, char *word, char *error, size_t error_b
     wanted = set_option(o, word, equals + 1, &unknown);
     if (unknown)
         fmt(error, error_bytes,
-            "unknown option '%.40s': known are run skip profile provider selftest prove exit cpus "
-            "serial baud soak bench list verbose x2apic seed policy defect cpuid",
+            "unknown option '%.40s': known are run skip profile provider selftest prove exit "
+            "cpus serial baud soak bench list verbose x2apic seed policy defect cpuid",
             word);
     else if (wanted)
         fmt(error, error_bytes, "option '%.20s' has the value '%.40s', wanted %s", word,

@@ -21,7 +21,7 @@ ASM_LINES = 150
 FUNCTION_LINES = 60         # most; a few may be longer
 FUNCTION_LIMIT = 100        # none may be
 
-COMMENT = {".c": "/*", ".h": "/*", ".ld": "/*", ".asm": ";", ".inc": ";", ".py": '"""',
+COMMENT = {".c": "/*", ".h": "/*", ".def": "/*", ".ld": "/*", ".asm": ";", ".inc": ";", ".py": '"""',
            ".sh": "#", ".mk": "#", ".gdb": "#", ".yml": "#"}
 BY_NAME = {"Makefile": ".mk", "run": ".sh", ".clang-format": ".mk", ".gitignore": ".mk"}
 EXEMPT_FROM_HEADER = {"LICENSE", ".clang-format", ".gitignore"}

@@ -24,9 +24,9 @@ def main():
     out = Path(args.out) / args.what
     out.mkdir(parents=True, exist_ok=True)
     done = subprocess.run(
-        [sys.executable, str(Path(__file__).with_name("run.py")), "--image", args.image, "--out",
-         str(out), "--accel", args.accel, "--profile", "trial", "--", "prove=" + args.what,
-         *args.words])
+        [sys.executable, str(Path(__file__).with_name("run.py")), "--image", args.image,
+         "--out", str(out), "--accel", args.accel, "--profile", "trial", "--",
+         "prove=" + args.what, *args.words])
     path = out / "report.json"
     checks = json.loads(path.read_text())["checks"] if path.is_file() else []
     for check in checks:
