@@ -10,7 +10,8 @@
         .globl snippet_zero_loop, snippet_zero_last_loop
 
 snippet_conditional:
-        xor     eax, eax
+        mov     r11d, 2             # everything twice: the second time from the cache
+0:      xor     eax, eax
         je      1f
         ud2
 1:      jne     2f
@@ -55,7 +56,9 @@ snippet_zero_last_loop:
 14:     .byte   0x2E
         jne     15f
         bnd jmp 15f
-15:     ret
+15:     dec     r11d
+        jnz     0b
+        ret
 
 snippet_straight:
         push    rbx

@@ -42,12 +42,15 @@ static bool is_event(void *context, uint64_t to)
     return to == ENTRY;
 }
 
+static const char *reason;
+
 static size_t first_gap(const struct trace_record *r, size_t count)
 {
     const char *why = NULL;
     size_t at = trace_connected(r, count, fetch, is_event, NULL, &why);
 
     EXPECT((at == count) == (why == NULL));
+    reason = why;
     return at;
 }
 
@@ -78,10 +81,13 @@ static void gaps_are_found(void)
     struct trace_record nowhere[] = {record(0x05, 0x1000), record(0x1001, 0x00)};
 
     EXPECT_EQ(first_gap(lost_jump, 2), 1);
+    EXPECT_STR(reason, "a branch between the records left no record");
     EXPECT_EQ(first_gap(lost_call, 2), 1);
     EXPECT_EQ(first_gap(middle, 2), 1);
     EXPECT_EQ(first_gap(backward, 2), 1);
+    EXPECT_STR(reason, "from lies before the instruction it should follow");
     EXPECT_EQ(first_gap(undefined, 2), 1);
+    EXPECT_STR(reason, "code between the records does not decode");
     EXPECT_EQ(first_gap(lost_int, 2), 1);
     EXPECT_EQ(first_gap(nowhere, 2), 1);
 }

@@ -348,6 +348,33 @@ static bool follows(const uint8_t *instruction, size_t bytes, uint64_t rip, uint
     return step_to(&run.stepper, rip, rflags, 0);
 }
 
+/* The same from the cache, where the way is another one. */
+static bool follows_warm(const uint8_t *instruction, size_t bytes, uint64_t first_rip,
+                         uint64_t first_rflags, uint64_t rip, uint64_t rflags)
+{
+    if (!EXPECT(follows(instruction, bytes, first_rip, first_rflags)))
+        return false;
+    run.stepper.at = 0;
+    return step_to(&run.stepper, rip, rflags, 0);
+}
+
+static void lost_from_the_cache(void)
+{
+    static const uint8_t nop[] = {0x90}, je[] = {0x74, 0x10}, je_next[] = {0x74, 0};
+
+    EXPECT(follows_warm(nop, 1, 1, 0, 1, 0));
+    EXPECT(!follows_warm(nop, 1, 1, 0, 2, 0));
+    EXPECT(follows_warm(je, 2, 2, 0, 0x12, 0x40));
+    EXPECT_EQ(run.stepper.count, 2);
+    EXPECT(follows_warm(je, 2, 0x12, 0x40, 2, 0));
+    EXPECT_EQ(run.stepper.count, 2);
+    EXPECT(!follows_warm(je, 2, 2, 0, 2, 0x40));
+    EXPECT(!follows_warm(je, 2, 2, 0, 0x12, 0));
+    EXPECT(!follows_warm(je, 2, 2, 0, 0x13, 0x40));
+    EXPECT(follows_warm(je_next, 2, 2, 0, 2, 0x40));
+    EXPECT_EQ(run.stepper.count, 2);
+}
+
 static void lost_threads(void)
 {
     static const uint8_t nop[] = {0x90}, je[] = {0x74, 0x10}, jmp[] = {0xEB, 0x10},
@@ -410,6 +437,7 @@ int main(int argc, char **argv)
     RUN(programs);
     RUN(kinds_of_events);
     RUN(lost_threads);
+    RUN(lost_from_the_cache);
     RUN(events_are_told_apart);
     free(listing);
     UNIT_END();
