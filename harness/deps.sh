@@ -15,6 +15,7 @@ binutils objcopy
 make make
 nasm nasm
 gnu-efi /usr/include/efi/efi.h
+libdw-dev /usr/include/elfutils/libdw.h
 qemu-system-x86 qemu-system-x86_64
 ovmf /usr/share/OVMF/OVMF_CODE_4M.fd /usr/share/OVMF/OVMF_CODE.fd /usr/share/ovmf/OVMF.fd
 mtools mformat
@@ -24,6 +25,8 @@ gdb gdb
 linux-perf perf
 clang-format clang-format
 libxml2-utils xmllint
+libelf-dev /usr/include/gelf.h
+libdw-dev /usr/include/elfutils/libdw.h
 dosfstools /usr/sbin/fsck.fat /sbin/fsck.fat
 gdisk /usr/sbin/sgdisk /sbin/sgdisk
 END
