@@ -89,23 +89,6 @@ defects policies: $(IMAGE)
 check: $(IMAGE) host-tests wtr
 	$(PYTHON) harness/check.py --out $(OUT)
 
-# --- wtr, the host's tool for traces
-
-WTR_CFLAGS = -std=gnu11 -g -O2 -Wall -Wextra -Werror -I. -DWAYMARK_HOST
-WTR_SRCS   = $(wildcard harness/wtr/*.c) harness/decode.c
-WTR_OBJS   = $(WTR_SRCS:%.c=$(OUT)/wtr.obj/%.o)
-
-wtr: $(OUT)/wtr
-
-$(OUT)/wtr: $(WTR_OBJS)
-	$(CC) $(WTR_CFLAGS) -o $@ $(WTR_OBJS) -ldw -lelf
-
-$(OUT)/wtr.obj/%.o: %.c Makefile | $(DEPS_FIRST)
-	@mkdir -p $(@D)
-	$(CC) $(WTR_CFLAGS) -MMD -MP -c -o $@ $<
-
--include $(WTR_OBJS:.o=.d)
-
 # --- unit tests on the host, under the sanitizers
 
 HOST_CFLAGS = -std=gnu11 -g -O1 -fsanitize=address,undefined -fno-sanitize-recover=all \
@@ -115,6 +98,7 @@ HOST_CFLAGS = -std=gnu11 -g -O1 -fsanitize=address,undefined -fno-sanitize-recov
 HOST_HEADERS = $(wildcard $(addsuffix /*.h,$(DIRS) harness/tests))
 
 include harness/tests/tests.mk
+include harness/wtr/wtr.mk
 host-tests: $(HOST_TESTS:%=$(OUT)/host/%)
 
 define host_test
@@ -141,5 +125,5 @@ help:
 	@echo 'make clean        remove $(OUT)'
 
 FORCE:
-.PHONY: all deps run-qemu debug bench defects policies check host-tests clean help FORCE
+.PHONY: all deps run-qemu debug bench defects policies check wtr host-tests clean help FORCE
 .DELETE_ON_ERROR:
