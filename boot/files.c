@@ -64,35 +64,50 @@ static unsigned highest_number(EFI_FILE_HANDLE parent)
     return highest;
 }
 
-/* NULL when all is made, else what went wrong. */
-static const char *make_files(const char *signature)
+static const char *failure(const char *name, EFI_STATUS status)
 {
     static char why[NAME_BYTES + 40];
-    const char *name = "waymark";
-    EFI_FILE_HANDLE parent;
-    EFI_STATUS status = open_in(volume_root(), name, true, &parent);
-    unsigned number;
 
-    if (status == EFI_SUCCESS) {
-        number = highest_number(parent) + 1;
-        fmt(folder_name, sizeof(folder_name), "%04u-%s", number, signature);
-        name = folder_name;
-        if (number <= NUMBER_MAX)
-            status = open_in(parent, name, true, &folder);
-        parent->Close(parent);
-        if (number > NUMBER_MAX)
-            return "all numbers up to 9999 are in use in waymark";
-    }
-    for (int i = 0; i < FILE_COUNT && status == EFI_SUCCESS; i++) {
-        name = names[i];
-        status = open_in(folder, name, false, &files[i]);
-        if (status == EFI_SUCCESS)
-            status = files[i]->Flush(files[i]);
-    }
-    if (status == EFI_SUCCESS)
-        return NULL;
     fmt(why, sizeof(why), "cannot create %s (%s)", name, firmware_status(status));
     return why;
+}
+
+/* NULL when the folder of this run is made, else what went wrong; so are the files. */
+static const char *make_folder(const char *signature)
+{
+    EFI_FILE_HANDLE parent;
+    EFI_STATUS status = open_in(volume_root(), "waymark", true, &parent);
+    EFI_FILE_INFO *info;
+    unsigned number;
+
+    if (status != EFI_SUCCESS)
+        return failure("waymark", status);
+    info = volume_file_info(parent);
+    if (info != NULL && (info->Attribute & EFI_FILE_DIRECTORY) == 0) {
+        parent->Close(parent);
+        return "waymark on the boot volume is a file";
+    }
+    number = highest_number(parent) + 1;
+    fmt(folder_name, sizeof(folder_name), "%04u-%s", number, signature);
+    if (number <= NUMBER_MAX)
+        status = open_in(parent, folder_name, true, &folder);
+    parent->Close(parent);
+    if (number > NUMBER_MAX)
+        return "all numbers up to 9999 are in use in waymark";
+    return status == EFI_SUCCESS ? NULL : failure(folder_name, status);
+}
+
+static const char *make_files(void)
+{
+    for (int i = 0; i < FILE_COUNT; i++) {
+        EFI_STATUS status = open_in(folder, names[i], false, &files[i]);
+
+        if (status == EFI_SUCCESS)
+            status = files[i]->Flush(files[i]);
+        if (status != EFI_SUCCESS)
+            return failure(names[i], status);
+    }
+    return NULL;
 }
 
 void files_open(const char *signature)
@@ -100,7 +115,9 @@ void files_open(const char *signature)
     const char *why = volume_unusable();
 
     if (why == NULL)
-        why = make_files(signature);
+        why = make_folder(signature);
+    if (why == NULL)
+        why = make_files();
     open = why == NULL;
     if (open)
         console_print("# results: waymark/%s on the boot volume", folder_name);
@@ -127,21 +144,21 @@ static EFI_STATUS write_all(EFI_FILE_HANDLE file, const char *bytes, size_t coun
 /* The whole document again; it may have become shorter. */
 static EFI_STATUS rewrite(EFI_FILE_HANDLE file, const char *bytes, size_t count)
 {
-    static EFI_GUID info_id = EFI_FILE_INFO_ID;
-    static uint64_t room[128];
-    EFI_FILE_INFO *info = (EFI_FILE_INFO *)room;
-    UINTN info_bytes = sizeof(room);
+    static EFI_GUID id = EFI_FILE_INFO_ID;
+    EFI_FILE_INFO *info;
     EFI_STATUS status = file->SetPosition(file, 0);
 
     if (status == EFI_SUCCESS)
         status = write_all(file, bytes, count);
-    if (status == EFI_SUCCESS)
-        status = file->GetInfo(file, &info_id, &info_bytes, info);
-    if (status == EFI_SUCCESS && info->FileSize > count) {
-        info->FileSize = count;
-        status = file->SetInfo(file, &info_id, info_bytes, info);
-    }
-    return status;
+    if (status != EFI_SUCCESS)
+        return status;
+    info = volume_file_info(file);
+    if (info == NULL)
+        return EFI_DEVICE_ERROR;
+    if (info->FileSize <= count)
+        return EFI_SUCCESS;
+    info->FileSize = count;
+    return file->SetInfo(file, &id, info->Size, info);
 }
 
 /* Calls use for each line of the log from offset on that belongs into report.tap. */

@@ -6,6 +6,7 @@
 
 #define ROOM_BYTES (1024 * 1024)
 #define PATH_UNITS 260
+#define INFO_WORDS 128 /* 1 KiB: the structure and a name of 255 units */
 
 static EFI_FILE_HANDLE root;
 
@@ -77,19 +78,30 @@ void volume_image_name(char *name, size_t bytes)
     firmware_ascii(name, bytes, path + start);
 }
 
+EFI_FILE_INFO *volume_file_info(EFI_FILE_HANDLE file)
+{
+    static EFI_GUID id = EFI_FILE_INFO_ID;
+    static uint64_t room[INFO_WORDS];
+    UINTN bytes = sizeof(room);
+
+    if (file->GetInfo(file, &id, &bytes, room) != EFI_SUCCESS)
+        return NULL;
+    return (EFI_FILE_INFO *)room;
+}
+
 EFI_STATUS volume_read(const CHAR16 *path, void *to, size_t *bytes)
 {
-    static const EFI_GUID info_id = EFI_FILE_INFO_ID;
-    static uint64_t info_room[128];
-    EFI_FILE_INFO *info = (EFI_FILE_INFO *)info_room;
-    UINTN info_bytes = sizeof(info_room), read = *bytes;
+    EFI_FILE_INFO *info;
+    UINTN read = *bytes;
     EFI_FILE_HANDLE file;
     EFI_STATUS status;
 
     status = root->Open(root, &file, (CHAR16 *)path, EFI_FILE_MODE_READ, 0);
     if (status != EFI_SUCCESS)
         return status;
-    status = file->GetInfo(file, (EFI_GUID *)&info_id, &info_bytes, info);
+    info = volume_file_info(file);
+    if (info == NULL)
+        status = EFI_DEVICE_ERROR;
     if (status == EFI_SUCCESS && (info->Attribute & EFI_FILE_DIRECTORY) != 0)
         status = EFI_ACCESS_DENIED;
     if (status == EFI_SUCCESS && info->FileSize > *bytes)
@@ -105,14 +117,14 @@ EFI_STATUS volume_read(const CHAR16 *path, void *to, size_t *bytes)
 
 const char *volume_unusable(void)
 {
-    static const EFI_GUID info_id = EFI_FILE_SYSTEM_INFO_ID;
-    static uint64_t info_room[128];
-    EFI_FILE_SYSTEM_INFO *info = (EFI_FILE_SYSTEM_INFO *)info_room;
-    UINTN bytes = sizeof(info_room);
+    static EFI_GUID id = EFI_FILE_SYSTEM_INFO_ID;
+    static uint64_t room[INFO_WORDS];
+    EFI_FILE_SYSTEM_INFO *info = (EFI_FILE_SYSTEM_INFO *)room;
+    UINTN bytes = sizeof(room);
 
     if (!volume_open())
         return "the image was not started from a volume with files";
-    if (root->GetInfo(root, (EFI_GUID *)&info_id, &bytes, info) != EFI_SUCCESS)
+    if (root->GetInfo(root, &id, &bytes, info) != EFI_SUCCESS)
         return NULL; /* not told: creating the files decides */
     if (info->ReadOnly)
         return "the boot volume is read-only";

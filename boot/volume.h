@@ -22,6 +22,9 @@ void volume_image_name(char *name, size_t bytes);
  */
 EFI_STATUS volume_read(const CHAR16 *path, void *to, size_t *bytes);
 
+/* What firmware says about an open file, NULL when nothing; valid until the next call. */
+EFI_FILE_INFO *volume_file_info(EFI_FILE_HANDLE file);
+
 /* Room for another megabyte: NULL, or why results cannot be kept, in a few words. */
 const char *volume_unusable(void);
 

@@ -14,6 +14,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from harness import expected, schema, wire
+from harness.tests import boot_session
 
 ROOT = Path(__file__).resolve().parent.parent
 IMAGE_LIMIT = 256 * 1024
@@ -34,9 +35,10 @@ class Entry:
 
 
 def table(out):
-    """All entries for the build in out, cheap ones first."""
-    return (unit_entries(out) + style_entries(out) + suite_entries(out) +
-            selftest_entries(out) + usage_entries(out) + build_entries(out))
+    """All entries for the build in out; those that wait for another one come last."""
+    rows = (unit_entries(out) + style_entries(out) + suite_entries(out) +
+            boot_entries(out) + selftest_entries(out) + usage_entries(out) + build_entries(out))
+    return sorted(rows, key=lambda entry: bool(entry.after))
 
 
 def unit_entries(out):
@@ -107,13 +109,21 @@ def suite_entries(out):
     return rows
 
 
+def boot_entries(out):
+    """Every way to start the image, and the volumes and outputs it may find."""
+    return [Entry("boot." + name, [sys.executable, "harness/tests/boot_session.py", name, out,
+                                   "@"], wants=["^%s: as expected$" % name], seconds=180)
+            for name in boot_session.CASES]
+
+
 def selftest_entries(out):
     """The suite fails on purpose; the runner must say exactly how."""
     cases = [("fail", 1, "checks failed"), ("error", 2, "selftest=error"),
              ("hang", 2, r"hang in [a-z0-9._-]+: "), ("triple", 2, "reset or stopped in "),
              ("leak", 2, "(?i)leak"), ("corrupt", 2, "broken line: ")]
     return [Entry("selftest." + word,
-                  runner(out, "--check-timeout", "10", options=["selftest=" + word]),
+                  runner(out, "--check-timeout", "10",
+                         options=["run=hw.*,bts.record.*", "selftest=" + word]),
                   status=status, wants=["^status: %d .*" % status, want],
                   verify=lambda place, log: valid_files(place))
             for word, status, want in cases]
