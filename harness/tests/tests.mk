@@ -73,3 +73,13 @@ test_load_options_SRCS := harness/tests/test_load_options.c boot/load_options.c
 HOST_TESTS += test_model_simple
 test_model_simple_SRCS := harness/tests/test_model_simple.c \
     $(addprefix hw/model/,simple.c alu.c operand.c walk.c state.c decode.c opcodes.c)
+HOST_TESTS += test_ds_pool
+test_ds_pool_SRCS := harness/tests/test_ds_pool.c harness/tests/fake_regs.c ds/pool.c
+
+# wtr: a recorder that single-steps, for its ground truth
+HOST_TESTS += record_ptrace
+record_ptrace_SRCS = harness/tests/record_ptrace.c
+
+HOST_TESTS += test_model_store
+test_model_store_SRCS := harness/tests/test_model_store.c \
+    $(addprefix hw/model/,record.c msr.c walk.c state.c config.c policy.c defect.c)
