@@ -12,6 +12,7 @@
  */
 #define CHECK_GROUP "12 bts.debugctl"
 #include "ds/broker.h"
+#include "harness/gate.h"
 #include "harness/trace.h"
 #include "hw/cpuid.h"
 #include "hw/msr.h"
@@ -113,6 +114,26 @@ CHECK(conditional_bits, .name = "bts.debugctl.conditional_bits", .clauses = "DCT
         EXPECT(run, (vector == 0 || vector == VECTOR_GP) && (back & ~bits[i].bit) == 0,
                "%s: vector %d, register %llx", bits[i].name, vector, (unsigned long long)back);
     }
+}
+
+/* Both FREEZE bits come with performance monitoring: enumerated means that they read back. */
+CHECK(freeze_bits, .name = "bts.debugctl.freeze_bits", .clauses = "DCTL-02 ENUM-10",
+      .kind = CHARACTERISE, .needs = NEED_BTS)
+{
+    const uint64_t freeze = DEBUGCTL_FREEZE_LBRS_ON_PMI | DEBUGCTL_FREEZE_PERFMON_ON_PMI;
+    bool enumerated = cpu_has_pdcm() && cpu_perfmon_version() > 1;
+    uint64_t back;
+    int vector = probe(freeze, &back);
+
+    if (enumerated)
+        EXPECT(run, vector == 0 && back == freeze, "enumerated: vector %d and then %llx",
+               vector, (unsigned long long)back);
+    if (enumerated && gate_close(run, "no-perfmon"))
+        vector = probe(freeze, &back);
+    if (!cpu_has_pdcm() || cpu_perfmon_version() < 2)
+        run_observe(run, "bts.freeze-absent", vector ? "gp" : back ? "keep" : "drop");
+    EXPECT(run, (vector == 0 || vector == VECTOR_GP) && (back & ~freeze) == 0,
+           "vector %d, register %llx", vector, (unsigned long long)back);
 }
 
 /* A guest that could set any bit once locked up its host: fault or faithful, nothing else. */

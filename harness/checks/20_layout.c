@@ -106,35 +106,57 @@ CHECK(reread_at_enable, .name = "bts.layout.reread_at_enable", .clauses = "LAY-0
            "the index %llx is outside the new buffer", (unsigned long long)t.area->bts_index);
 }
 
-/* A store to the index while the trace runs: read again for every record, or cached? */
+/* Stores to the area while the trace runs: read again for every record, or cached? */
 struct live {
-    struct ds_area *area;
-    uint64_t index;
+    uint64_t *field;
+    uint64_t value;
 };
 
-static uint64_t move_index(void *arg)
+static uint64_t store_field(void *arg)
 {
     struct live *live = arg;
 
-    live->area->bts_index = live->index;
+    *(volatile uint64_t *)live->field = live->value;
     return 0; /* its own RET is the record that tells */
+}
+
+static void trace_store(struct trace *t, uint64_t *field, uint64_t value)
+{
+    struct live live = {field, value};
+
+    NEED(t->run, bts_bracket(&t->bts, store_field, &live, NULL) == DS_OK, "refused");
 }
 
 CHECK(live_index, .name = "bts.layout.live_index", .clauses = "LAY-08", .kind = CHARACTERISE,
       .needs = NEED_BTS)
 {
     struct trace t;
-    struct live live;
     struct bts_record *moved, *next;
 
     trace_open(run, &t, &(struct trace_setup){.records = 64});
     moved = (struct bts_record *)(uintptr_t)t.base + 40;
     next = (struct bts_record *)(uintptr_t)t.base + 1;
-    live = (struct live){t.area, (uint64_t)(uintptr_t)moved};
-    NEED(run, bts_bracket(&t.bts, move_index, &live, NULL) == DS_OK, "refused");
+    trace_store(&t, &t.area->bts_index, (uint64_t)(uintptr_t)moved);
     EXPECT(run, !bts_slot_empty(moved) || !bts_slot_empty(next),
            "the record after the store is in neither place");
-    run_observe(run, "bts.fields-read", !bts_slot_empty(moved) ? "each-record" : "at-enable");
+    run_observe(run, "bts.index-read", !bts_slot_empty(moved) ? "each-record" : "at-enable");
+}
+
+/* Two slots are left: the call takes one, and the return wraps right behind it, or not. */
+CHECK(live_maximum, .name = "bts.layout.live_maximum", .clauses = "LAY-08",
+      .kind = CHARACTERISE, .needs = NEED_BTS)
+{
+    struct trace t;
+    struct bts_record *first, *last;
+
+    trace_open(run, &t, &(struct trace_setup){.records = 64});
+    first = (struct bts_record *)(uintptr_t)t.base;
+    last = first + 63;
+    t.area->bts_index = t.end - 2 * RECORD;
+    trace_store(&t, &t.area->bts_maximum, t.end - RECORD);
+    EXPECT(run, bts_slot_empty(first) != bts_slot_empty(last),
+           "the record after the store is in neither place, or in both");
+    run_observe(run, "bts.fields-read", bts_slot_empty(last) ? "each-record" : "at-enable");
 }
 
 CHECK(pebs_half_untouched, .name = "bts.layout.pebs_half_untouched", .clauses = "PEBS-01",

@@ -300,3 +300,20 @@ CHECK(storm, .name = "bts.pmi.storm", .clauses = "INT-03 BUF-08", .kind = MUST,
     }
     EXPECT_EQ(run, log.foreign, 0, "interrupts with the index below the threshold");
 }
+
+/* The interrupt itself may not touch the area either: the threshold serves the next one. */
+CHECK(area_kept, .name = "bts.pmi.area_kept", .clauses = "LAY-07", .kind = MUST,
+      .needs = NEED_BTS)
+{
+    struct pmi_log log;
+    struct trace t;
+
+    trace_open(
+        run, &t,
+        &(struct trace_setup){.records = 512, .threshold_records = 64, .interrupt = true});
+    pmi_log_open(&log, &t, LVT_DELIVERY_FIXED | VECTOR_PMI);
+    log.stops = true;
+    pmi_loop(&log, 100);
+    EXPECT_EQ(run, log.count, 1, "interrupts");
+    trace_expect_untouched(&t, "after the interrupt");
+}

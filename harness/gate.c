@@ -1,0 +1,46 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* Gates of a stand-in processor. */
+#include "harness/gate.h"
+
+#include "hw/cpuid.h"
+
+/* What was there before: the user may have closed gates too, and opening is all or nothing. */
+static struct {
+    const struct stand_in *stand_in;
+    bool ds, dtes64, ds_cpl, perfmon;
+} before;
+
+static void reopen(void *arg)
+{
+    (void)arg;
+    before.stand_in->set("cpuid", "all");
+    if (!before.ds)
+        before.stand_in->set("cpuid", "no-ds");
+    if (!before.dtes64)
+        before.stand_in->set("cpuid", "no-dtes64");
+    if (!before.ds_cpl)
+        before.stand_in->set("cpuid", "no-dscpl");
+    if (!before.perfmon)
+        before.stand_in->set("cpuid", "no-perfmon");
+}
+
+bool gate_close(struct run *run, const char *gate)
+{
+    before.stand_in = run->platform->stand_in;
+    before.ds = cpu_has_ds();
+    before.dtes64 = cpu_has_dtes64();
+    before.ds_cpl = cpu_has_ds_cpl();
+    before.perfmon = cpu_perfmon_version() > 0;
+    if (!before.stand_in || !before.stand_in->set("cpuid", gate))
+        return false;
+    run_defer(run, reopen, NULL);
+    return true;
+}
+
+void gate_require(struct run *run, const char *gate)
+{
+    if (gate_close(run, gate))
+        return;
+    run_skip(run, "only a stand-in processor can be told %s", gate);
+    run_stop(run);
+}
