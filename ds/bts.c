@@ -163,7 +163,9 @@ enum ds_error bts_stop(struct bts *bts)
 {
     if (!bts->area)
         return DS_ESRCH;
-    return bts_running(bts) ? broker_clear(BROKER_BTS) : DS_OK;
+    /* A handler may have cleared TR alone: what is left goes too. */
+    return broker_ds_area() == bts->area && broker_bits(BROKER_BTS) ? broker_clear(BROKER_BTS)
+                                                                    : DS_OK;
 }
 
 enum ds_error bts_teardown(struct bts *bts)

@@ -70,6 +70,9 @@ enum ds_error bts_get(const struct bts *bts, size_t i, struct bts_record *record
  * in the buffer itself, so they are aligned as its base is. */
 typedef void bts_sink(void *context, const struct bts_record *records, size_t count);
 
+/* A sink that copies; its context is a struct bts_record * that it advances. */
+bts_sink bts_copy_sink;
+
 /* Hands every record to sink, then resets. *count (may be NULL) is how many. */
 enum ds_error bts_drain(struct bts *bts, bts_sink *sink, void *context, size_t *count);
 /* The same for the oldest records only, at most that many; the rest can still be read, and the

@@ -187,7 +187,7 @@ enum ds_error bts_drain(struct bts *bts, bts_sink *sink, void *context, size_t *
     return bts_drain_some(bts, SIZE_MAX, sink, context, count);
 }
 
-static void copy_sink(void *context, const struct bts_record *records, size_t count)
+void bts_copy_sink(void *context, const struct bts_record *records, size_t count)
 {
     struct bts_record **to = context;
 
@@ -199,7 +199,7 @@ enum ds_error bts_copy_out(struct bts *bts, struct bts_record *to, size_t room, 
 {
     if (bts_count(bts) > room)
         return DS_EIO;
-    return bts_drain(bts, copy_sink, &to, count);
+    return bts_drain(bts, bts_copy_sink, &to, count);
 }
 
 enum ds_error bts_reset(struct bts *bts)

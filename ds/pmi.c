@@ -15,7 +15,7 @@ enum ds_error pmi_arm(struct pmi *pmi, uint32_t lvt)
 
     if (pmi->armed)
         return DS_EBUSY;
-    if (!pmi->bts || !pmi->sink || lvt & ~(LVT_VECTOR_MASK | LVT_DELIVERY_MASK))
+    if (!pmi->bts || lvt & ~(LVT_VECTOR_MASK | LVT_DELIVERY_MASK))
         return DS_EINVAL;
     if (delivery != LVT_DELIVERY_NMI &&
         (delivery != LVT_DELIVERY_FIXED || (lvt & LVT_VECTOR_MASK) < VECTOR_LOWEST))
@@ -87,7 +87,7 @@ static void drain(struct pmi *pmi)
         pmi->skid_most = pmi->skid;
     if (bts_wrapped(pmi->bts))
         pmi->lost++;
-    if (bts_drain(pmi->bts, pmi->sink, pmi->context, &count) != DS_OK)
+    if (pmi->sink && bts_drain(pmi->bts, pmi->sink, pmi->context, &count) != DS_OK)
         pmi->bad++;
     pmi->records += count;
 }
@@ -100,7 +100,7 @@ static void take(struct pmi *pmi)
     broker_set(BROKER_BTS, bits & ~DEBUGCTL_TR);
     drain(pmi);
     unmask(pmi);
-    if (!pmi->one_shot)
+    if (pmi->sink && !pmi->one_shot)
         broker_set(BROKER_BTS, bits);
 }
 

@@ -22,7 +22,8 @@ enum pmi_verdict {
 
 struct pmi {
     struct bts *bts;
-    bts_sink *sink; /* gets the records; runs in the handler, trace off */
+    bts_sink *sink; /* gets the records; runs in the handler, trace off. NULL: the records stay
+                       in the buffer and the trace stays off */
     void *context;
     bool one_shot; /* leave the trace off after the first claim */
 

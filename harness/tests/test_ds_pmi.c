@@ -105,7 +105,7 @@ static void test_arm_refuses(void)
     fake.lvt_drops = 0;
     EXPECT_EQ(pmi_arm(&pmi, 16), DS_OK);
     pmi_disarm(&pmi);
-    pmi.sink = NULL;
+    pmi.bts = NULL;
     EXPECT_EQ(pmi_arm(&pmi, FIXED), DS_EINVAL);
 }
 
@@ -327,6 +327,22 @@ static void test_one_shot(void)
     EXPECT_EQ(fake.lvt, FIXED);
 }
 
+/* Without a sink the records wait in the buffer and nothing more is stored. */
+static void test_keeps_without_sink(void)
+{
+    start(5, FIXED);
+    pmi.sink = NULL;
+    bts_start(&bts);
+    fake_branches(1, 20);
+    EXPECT_EQ(pmi.claimed, 1);
+    EXPECT_EQ(pmi.records, 0);
+    EXPECT_EQ(bts_count(&bts), 5);
+    EXPECT(!bts_running(&bts));
+    EXPECT_EQ(fake.lvt, FIXED);
+    EXPECT_EQ(bts_stop(&bts), DS_OK);
+    EXPECT_EQ(fake.debugctl, 0);
+}
+
 static void test_bad_index(void)
 {
     start(5, FIXED);
@@ -441,6 +457,7 @@ int main(void)
     RUN(test_handler_inside_handler);
     RUN(test_poll_finds_a_lost_one);
     RUN(test_one_shot);
+    RUN(test_keeps_without_sink);
     RUN(test_bad_index);
     RUN(test_cannot_stop);
     RUN(test_stays_stopped);

@@ -1,0 +1,74 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * Who owns which half of which Debug Store area. A context is one area; it belongs to a
+ * processor or to a task, has one owner for each half, and lives as long as a half is owned.
+ * Processor and task contexts exclude each other on one processor, not on the machine.
+ */
+#ifndef DS_CONTEXT_H
+#define DS_CONTEXT_H
+
+#include "ds/error.h"
+#include "ds/layout.h"
+#include "ds/pool.h"
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+enum ds_half { DS_HALF_BTS, DS_HALF_PEBS, DS_HALVES };
+
+/* An identity: a debugger, a profiler, a task that traces another. */
+struct ds_owner {
+    uint64_t id;
+    const char *name;
+    struct pool_payer *payer; /* pays for areas and buffers */
+};
+
+struct ds_context;
+
+/* The part of a task that this layer needs; all zero in a new one, and in a clone. */
+struct ds_task {
+    struct ds_context *context;
+    unsigned cpu; /* processor that it runs on, or ran on last */
+};
+
+struct ds_context {
+    struct ds_area *area; /* NULL: this table entry is free */
+    struct ds_task *task; /* NULL: of the processor cpu */
+    unsigned cpu;
+    const struct ds_owner *owner[DS_HALVES];
+    void *user[DS_HALVES]; /* what the owner attached */
+    volatile bool loaded;  /* on processor loaded_cpu, DS_AREA points here */
+    unsigned loaded_cpu;
+};
+
+#define DS_CONTEXTS_MOST 128u
+
+/* Forgets every context. The pool must be empty. */
+void context_init(struct pool *pool);
+
+/* True when task (or this processor, for NULL) may have a context beside those that exist. */
+bool context_allowed(const struct ds_task *task);
+
+/*
+ * Claims a half; the area is made for the first claim and charged to owner. DS_EPERM a task
+ * context meets a processor context; DS_ENOMEM no entry or no page; DS_EBUSY the half is owned,
+ * and *holder says by whom. On failure *context is untouched.
+ */
+enum ds_error context_claim(struct ds_task *task, enum ds_half half,
+                            const struct ds_owner *owner, struct ds_context **context,
+                            const struct ds_owner **holder);
+
+/* Gives a half up. The last one frees the area; DS_AREA is 0 first, where it pointed there. */
+enum ds_error context_release(struct ds_context *context, enum ds_half half);
+
+/* The processor's own context, or its current task's; NULL when neither exists. */
+struct ds_context *context_here(void);
+
+/* Makes task the current one of this processor; DS_AREA is not touched. NULL = none. */
+void context_set_task(struct ds_task *task);
+
+/* DS_AREA := the context's area, or 0 for NULL. The trace is off. */
+enum ds_error context_load(struct ds_context *context);
+
+#endif

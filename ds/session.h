@@ -1,0 +1,135 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * Trace sessions: one owner tracing one processor or one task through the BTS half, on a buffer
+ * of its own or of the pool. A call that fails has changed nothing.
+ *
+ * suspend, resume, reset, clear, size, get, drain and status take no lock: they may be called
+ * with interrupts off, in a fault handler and in an NMI. request and release may be refused
+ * there (DS_EBUSY) when they interrupted one another.
+ *
+ * Errors of every call on a session, in this order: DS_ESRCH no such session; DS_EPERM the
+ * caller is not its owner, or the session is loaded on another processor; then the call's own.
+ */
+#ifndef DS_SESSION_H
+#define DS_SESSION_H
+
+#include "ds/bts.h"
+#include "ds/context.h"
+#include "ds/error.h"
+#include "ds/pool.h"
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+/* 0 is no session; a released id never comes back to life in another's session. */
+typedef uint64_t session_id;
+
+#define SESSIONS_MOST 128u
+
+enum session_origin { SESSION_FROM_START, SESSION_FROM_END };
+
+/* No threshold: a circular buffer that never interrupts. */
+#define SESSION_NO_THRESHOLD SIZE_MAX
+
+/* Gets the records, oldest first, in the interrupt handler with the trace off. */
+typedef void session_overflow(void *context, session_id session,
+                              const struct bts_record *records, size_t count);
+
+struct session_request {
+    const struct ds_owner *owner;
+    struct ds_task *task; /* NULL: the processor that makes the request */
+    void *buffer;         /* NULL: from the pool, charged to the owner's payer */
+    size_t bytes;
+    enum session_origin origin;
+    size_t threshold; /* records from the origin, or SESSION_NO_THRESHOLD */
+    bool user, kernel;
+    bool marks;     /* wants software marks (arrives, departs, lost) in the ring */
+    bool suspended; /* do not start yet: one resume is owed */
+    /* NULL with a threshold: the overflow suspends the session and sets a flag. */
+    session_overflow *overflow;
+    void *context;
+    const uint64_t *tables; /* further CR3 values in force while tracing */
+    size_t table_count;
+};
+
+struct session_result {
+    session_id id;
+    const char *why;               /* the rule that was broken */
+    const struct ds_owner *holder; /* with DS_EBUSY: who owns the half */
+};
+
+/* How the machine is, once for all processors. */
+struct session_machine {
+    struct pool *pool;
+    bool has_bts;    /* the gate's word */
+    bool interrupts; /* the LVT performance entry is ours to program */
+    uint32_t lvt;    /* its value, unmasked */
+};
+/* Forgets every session. Nothing may be loaded on any processor. */
+void session_init(const struct session_machine *machine);
+
+/*
+ * Errors in this order: DS_EOPNOTSUPP a callback or threshold without interrupts; DS_EPERM a
+ * task session meets a processor session; DS_ENOMEM no table entry; DS_EOPNOTSUPP no BTS;
+ * DS_EINVAL no buffer, then smaller than two records, then the threshold, then neither user nor
+ * kernel; DS_ENOMEM the pool or the payer's limit; DS_EBUSY the half is owned; then what
+ * bts_setup refuses. *result is set in any case.
+ */
+enum ds_error session_request(const struct session_request *request,
+                              struct session_result *result);
+
+enum ds_error session_release(session_id id, const struct ds_owner *caller);
+/* Everything that an owner that has died held, or that was traced in a task that has ended.
+ * Returns how many sessions could not be released: they are loaded on another processor. */
+size_t session_owner_died(const struct ds_owner *owner);
+size_t session_task_ended(struct ds_task *task);
+
+/* Nest: the trace is on when every suspend was answered. Resume gives DS_EINVAL without a
+ * suspend, and DS_EBUSY while an overflow without a callback has not been drained or reset. */
+enum ds_error session_suspend(session_id id, const struct ds_owner *caller);
+enum ds_error session_resume(session_id id, const struct ds_owner *caller);
+
+/* These want the session suspended (or its task not running): DS_EBUSY otherwise. */
+enum ds_error session_reset(session_id id, const struct ds_owner *caller);
+enum ds_error session_clear(session_id id, const struct ds_owner *caller);
+/* Record i, 0 = the newest; DS_EINVAL past the oldest. */
+enum ds_error session_get(session_id id, const struct ds_owner *caller, size_t i,
+                          struct bts_record *record);
+/*
+ * Takes the oldest records, at most most of them. DS_EIO, with none taken, when room is too
+ * small for that; DS_EFAULT when to is NULL.
+ */
+enum ds_error session_drain(session_id id, const struct ds_owner *caller, struct bts_record *to,
+                            size_t room, size_t most, size_t *count);
+
+/* Records that can be read now (not the position of the index). */
+enum ds_error session_size(session_id id, const struct ds_owner *caller, size_t *records);
+
+struct session_status {
+    const struct ds_owner *owner;
+    struct ds_task *task;
+    unsigned cpu; /* of a processor session */
+    size_t capacity, records;
+    size_t threshold; /* records from the base; SESSION_NO_THRESHOLD = none */
+    bool user, kernel, marks;
+    bool running;    /* stores branches now, on this processor */
+    bool full;       /* older records may have been overwritten */
+    bool overflowed; /* the threshold suspended it; cleared by resume */
+    uint32_t suspended;
+    uint64_t overflows; /* threshold interrupts */
+    uint64_t lost;      /* of these, with a full buffer */
+};
+/* Open to everybody: a debugger may ask who holds what it wants. */
+enum ds_error session_status(session_id id, struct session_status *status);
+
+/*
+ * The scheduler, with interrupts off: trace off, DS_AREA, DEBUGCTL last. Either may be NULL. A
+ * task that comes to a processor with a session of its own runs there untraced.
+ */
+enum ds_error session_switch(struct ds_task *from, struct ds_task *to);
+
+/* The PMI handler's body: true when it was a session's. */
+bool session_pmi(void);
+
+#endif

@@ -1,0 +1,31 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* What is kept of one session. For ds/session*.c only. */
+#ifndef DS_SESSION_STATE_H
+#define DS_SESSION_STATE_H
+
+#include "ds/pmi.h"
+#include "ds/session.h"
+
+struct session {
+    session_id id; /* 0: this entry is free */
+    const struct ds_owner *owner;
+    struct ds_context *context;
+    struct bts bts;
+    struct pmi pmi;
+    void *from_pool; /* the buffer, when the pool gave it */
+    session_overflow *overflow;
+    void *overflow_context;
+    size_t threshold;
+    bool user, kernel, marks;
+    volatile bool overflowed;
+    volatile uint32_t suspended;
+};
+
+/* The live session of that id, or NULL. */
+struct session *session_find(session_id id);
+
+/* Lets the hardware store for it, or not, as far as it is loaded here. */
+enum ds_error session_go(struct session *session);
+void session_halt(struct session *session);
+
+#endif
