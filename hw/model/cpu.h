@@ -79,6 +79,7 @@ struct model_cpu {
     uint64_t physical_offset; /* from physical to usable address: 0 but in tests */
     uint8_t *nowhere;         /* a page that stands for absent memory */
     unsigned physical_bits;
+    bool has_sysenter;    /* in IA-32e mode */
     unsigned linear_bits; /* that the processor implements: 48 or 57 */
 
     /* Registers of the modelled processor. */
@@ -211,7 +212,7 @@ void deliver_fault(struct model_cpu *cpu); /* cpu->fault, at the current RIP */
 void deliver_debug_trap(struct model_cpu *cpu, uint64_t dr6_bits, uint64_t from_rip);
 
 /* emulate.c - instructions carried out by software */
-bool is_emulated(enum insn_class class);
+bool is_emulated(const struct insn *insn);
 void carry_out(struct model_cpu *cpu, const struct insn *insn);
 bool transfer_to(struct model_cpu *cpu, const struct insn *insn, uint64_t rip);
 void transfer_finish(struct model_cpu *cpu, const struct insn *insn, uint64_t from,
@@ -245,6 +246,8 @@ bool far_return(struct model_cpu *cpu, const struct insn *insn);
 bool interrupt_return(struct model_cpu *cpu, const struct insn *insn);
 bool system_call(struct model_cpu *cpu, const struct insn *insn);
 bool system_return(struct model_cpu *cpu, const struct insn *insn);
+bool fast_call(struct model_cpu *cpu, const struct insn *insn);
+bool fast_return(struct model_cpu *cpu, const struct insn *insn);
 bool push_flags(struct model_cpu *cpu, const struct insn *insn);
 bool pop_flags(struct model_cpu *cpu, const struct insn *insn);
 bool change_interrupt_flag(struct model_cpu *cpu, const struct insn *insn);

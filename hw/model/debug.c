@@ -39,7 +39,7 @@ static void intercepts(struct model_cpu *cpu, bool on)
     struct vmcb_control *control = &cpu->vmcb->control;
     uint32_t events =
         INTERCEPT1_INTR | INTERCEPT1_NMI | INTERCEPT1_INTN | INTERCEPT1_IRET | INTERCEPT1_HLT;
-    control->exceptions = on ? 0xffffffff : 0;
+    control->exceptions = on ? ~(1u << VECTOR_NMI) : 0;
     control->dr_read = on ? 0xff : 0;
     control->dr_write = on ? 0xff : 1 << 7 | 1 << 5;
     if (on)

@@ -45,9 +45,9 @@
     X(REP_RECORDED, "rep-recorded", "GEN-02", "an instruction with REP leaves a record")       \
     X(ONE_IN_4096, "one-in-4096-lost", "GEN-01", "every 4096th record is lost")                \
     X(DUPLICATE, "duplicate", "GEN-20", "every 64th record is stored twice")                   \
-    X(SYSCALL_LOST, "syscall-lost", "GEN-12", "SYSCALL leaves none")                           \
-    X(SYSRET_LOST, "sysret-lost", "GEN-12", "SYSRET leaves none")                              \
-    X(IRET_LOST, "iret-lost", "GEN-12", "IRET leaves none")                                    \
+    X(SYSCALL_LOST, "syscall-lost", "GEN-21", "SYSCALL leaves none")                           \
+    X(SYSRET_LOST, "sysret-lost", "GEN-21", "SYSRET leaves none")                              \
+    X(IRET_LOST, "iret-lost", "GEN-21", "IRET leaves none")                                    \
     X(INT_LOST, "int-n-lost", "GEN-11", "INT n leaves none")                                   \
     X(AFTER_SYSRET_LOST, "lost-after-sysret", "GEN-21", "the branch after SYSRET is lost")     \
     X(OFF_SWAPPED, "off-exchanged", "CPL-02", "the two OFF bits change places")                \
@@ -68,7 +68,7 @@
       "no store through supervisor pages at CPL 3")                                            \
     X(PAGE_CROSS, "page-cross-lost", "MEM-01", "the part on a second page is lost")            \
     X(STALE_MAP, "stale-mapping", "MEM-11", "the map of the first record is kept for ever")    \
-    X(PMI_LATE, "pmi-late", "BUF-08", "the interrupt comes one record late")                   \
+    X(PMI_LATE, "pmi-late", "BUF-08", "the interrupt comes two records late")                  \
     X(PMI_NEVER, "pmi-never", "CPL-01", "no interrupt at all")                                 \
     X(PMI_EVERY_RECORD, "pmi-any-index", "BUF-08", "an interrupt below the threshold")         \
     X(PMI_MASK_CLEAR, "pmi-mask-not-set", "INT-03", "the mask bit stays clear")                \

@@ -141,9 +141,9 @@ static bool branch_near(struct model_cpu *cpu, const struct insn *insn)
 
 /* --- the frame around every instruction --- */
 
-bool is_emulated(enum insn_class class)
+bool is_emulated(const struct insn *insn)
 {
-    return class > INSN_BARRIER && class != INSN_SYSENTER && class != INSN_SYSEXIT;
+    return insn->class > INSN_BARRIER && !insn->lock; /* LOCK: the processor raises #UD */
 }
 
 static bool execute(struct model_cpu *cpu, const struct insn *insn)
@@ -162,6 +162,10 @@ static bool execute(struct model_cpu *cpu, const struct insn *insn)
         return system_call(cpu, insn);
     case INSN_SYSRET:
         return system_return(cpu, insn);
+    case INSN_SYSENTER:
+        return fast_call(cpu, insn);
+    case INSN_SYSEXIT:
+        return fast_return(cpu, insn);
     case INSN_PUSHF:
         return push_flags(cpu, insn);
     case INSN_POPF:

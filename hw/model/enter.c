@@ -22,6 +22,7 @@
 #define GDT_CODE         0x00209b0000000000ull
 #define GDT_DATA         0x00cf93000000ffffull
 #define EXTENDED_ECX_SVM (1u << 2)
+#define VENDOR_ECX_INTEL 0x6c65746eu /* "ntel" */
 #define LEAF7_ECX_LA57   (1u << 16)
 
 /* Page tables for the identity map: one top page or two, one per 512 GiB, one per GiB. */
@@ -147,6 +148,7 @@ static struct model_cpu *build(void *memory, uint64_t top_of_ram)
     cpu->top_of_ram = top_of_ram;
     cpu->physical_bits = cpuid(0x80000008u, 0).eax & 0xff;
     cpu->linear_bits = cpuid(7, 0).ecx & LEAF7_ECX_LA57 ? 57 : 48;
+    cpu->has_sysenter = cpuid(0, 0).ecx == VENDOR_ECX_INTEL;
     cpu->misc_enable = 1; /* fast strings, as after reset */
     return cpu;
 }

@@ -65,6 +65,8 @@ void machine_run(struct model_cpu *cpu)
     cpu->shadow = vmcb->control.interrupt_state & 1;
     cpu->gpr[RAX] = vmcb->save.rax;
     cpu->gpr[RSP] = vmcb->save.rsp;
+    /* SS.DPL may lag behind after SYSRET on processors; here both always say the same. */
+    cpl_set(cpu, vmcb->save.cpl);
     cpu->stats.exits++;
 }
 

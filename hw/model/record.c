@@ -304,7 +304,7 @@ static void interrupt_if_due(struct model_cpu *cpu, const struct area *area, uin
         cpu->debugctl & DEBUGCTL_BTINT || policy(POLICY_PMI_BTINT_OFF) == BTINT_OFF_PMI;
     bool due = (policy(POLICY_PMI_WHEN) == PMI_WRITE ? before : after) >= threshold;
     if (defect(DEFECT_PMI_LATE))
-        due = due && after >= threshold + area->record_bytes;
+        due = due && after >= threshold + 2 * area->record_bytes;
     if (defect(DEFECT_PMI_EVERY_RECORD))
         due = true;
     if (policy(POLICY_PMI_REPEAT) == NO && before >= threshold)

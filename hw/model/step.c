@@ -177,8 +177,6 @@ static void guest_exception(struct model_cpu *cpu)
 
 static void single_step_trap(struct model_cpu *cpu, uint64_t start_rip)
 {
-    if (cpu->debugctl & DEBUGCTL_BTF && !defect(DEFECT_BTF_IGNORED))
-        return; /* only branches trap, and this was none */
     bool from_insn = policy(POLICY_DB_FROM) == DB_FROM_INSN;
     deliver_debug_trap(cpu, DR6_BS, from_insn ? start_rip : cpu->vmcb->save.rip);
 }
@@ -229,28 +227,30 @@ static void run_plain(struct model_cpu *cpu, enum fetch fetched, const struct in
 {
     struct vmcb_save *save = &cpu->vmcb->save;
     uint64_t start_rip = save->rip, linear = guest_code_linear(cpu, start_rip);
-    bool guest_traps = save->rflags & FLAG_TF;
-    bool hold_if = cpu->shadow && save->rflags & FLAG_IF;
-    bool barrier = fetched == FETCH_DECODED && insn->class == INSN_BARRIER;
-    cpu->stop_armed = fetched == FETCH_DECODED;
-    if (cpu->stop_armed)
-        cpu->stop_at = guest_traps || cpu->shadow ? find_stop(cpu, linear, insn, true)
-                                                  : find_stop_again(cpu, linear, insn);
-    else if (fetched == FETCH_UNDEFINED)
-        save->rflags |= FLAG_TF; /* length unknown: one instruction, if it is one */
+    uint64_t held = save->rflags & FLAG_TF;
+    bool decoded = fetched == FETCH_DECODED;
+    /* With BTF only branches trap, and none of those runs here. */
+    bool by_branch = cpu->debugctl & DEBUGCTL_BTF && !defect(DEFECT_BTF_IGNORED);
+    bool traps = held && !by_branch;
+    bool only_one = traps || cpu->shadow;
     /* The shadow is lost on the way in: keep interrupts out by IF for its one instruction. */
-    if (hold_if)
-        save->rflags &= ~FLAG_IF;
+    if (cpu->shadow)
+        held |= save->rflags & FLAG_IF;
+    save->rflags &= ~held;
+    cpu->stop_armed = decoded;
+    if (decoded)
+        cpu->stop_at =
+            only_one ? find_stop(cpu, linear, insn, true) : find_stop_again(cpu, linear, insn);
+    /* An instruction that cannot be read has no known end: the processor finds it. */
+    if (traps || !decoded)
+        save->rflags |= FLAG_TF;
     machine_run(cpu);
-    if (hold_if)
-        save->rflags |= FLAG_IF;
-    if (!guest_traps)
-        save->rflags &= ~FLAG_TF;
-    if (barrier)
+    save->rflags = (save->rflags & ~FLAG_TF) | held;
+    if (decoded && insn->class == INSN_BARRIER)
         guest_forget_translations(cpu);
-    if (fetched == FETCH_DECODED)
+    if (decoded)
         record_repeat(cpu, insn, linear);
-    after_run(cpu, start_rip, guest_traps);
+    after_run(cpu, start_rip, traps);
 }
 
 /* Software for a short run of simple instructions; a place where the run turned out long is
@@ -287,7 +287,7 @@ void step(struct model_cpu *cpu)
     if (fetched == FETCH_DECODED && simple_step(cpu, &insn))
         return;
     cpu->simple_run = 0;
-    if (fetched == FETCH_DECODED && is_emulated(insn.class))
+    if (fetched == FETCH_DECODED && is_emulated(&insn))
         carry_out(cpu, &insn);
     else
         run_plain(cpu, fetched, &insn);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* SYSCALL and SYSRET, after SDM Vol. 2. The MSRs are the processor's own. */
+/* SYSCALL, SYSRET, SYSENTER, SYSEXIT, after SDM Vol. 2. The MSRs are the processor's own. */
 #include "hw/model/cpu.h"
 
 static void load_flat(struct vmcb_segment *segment, uint16_t selector, uint16_t attributes)
@@ -50,6 +50,56 @@ bool system_return(struct model_cpu *cpu, const struct insn *insn)
     load_flat(&save->cs, (uint16_t)((selector + (to_long ? 16 : 0)) | 3),
               (uint16_t)(flat_code | user | (to_long ? SEGMENT_LONG : SEGMENT_BIG)));
     load_flat(&save->ss, (uint16_t)((selector + 8) | 3), (uint16_t)(flat_data | user));
+    cpl_set(cpu, 3);
+    cpu->branched = true;
+    return true;
+}
+
+static bool fast_calls_exist(struct model_cpu *cpu, unsigned cpl_needed)
+{
+    /* Processors that are not Intel's lack the pair in IA-32e mode. */
+    if (!cpu->has_sysenter && cpu->vmcb->save.efer & EFER_LMA)
+        return fault_raise(cpu, VECTOR_UD, 0);
+    machine_save_hidden(cpu);
+    if (!(cpu->vmcb->save.sysenter_cs & 0xfffc) || guest_cpl(cpu) > cpl_needed)
+        return fault_raise(cpu, VECTOR_GP, 0);
+    return true;
+}
+
+bool fast_call(struct model_cpu *cpu, const struct insn *insn)
+{
+    struct vmcb_save *save = &cpu->vmcb->save;
+    bool to_long = save->efer & EFER_LMA;
+    (void)insn;
+    if (!fast_calls_exist(cpu, 3))
+        return false;
+    uint16_t selector = (uint16_t)save->sysenter_cs & 0xfffc;
+    save->rflags &= ~(FLAG_VM | FLAG_IF);
+    cpu->gpr[RSP] = to_long ? save->sysenter_esp : (uint32_t)save->sysenter_esp;
+    save->rip = to_long ? save->sysenter_eip : (uint32_t)save->sysenter_eip;
+    load_flat(&save->cs, selector, flat_code | (to_long ? SEGMENT_LONG : SEGMENT_BIG));
+    load_flat(&save->ss, (uint16_t)(selector + 8), flat_data);
+    cpl_set(cpu, 0);
+    cpu->branched = true;
+    return true;
+}
+
+bool fast_return(struct model_cpu *cpu, const struct insn *insn)
+{
+    struct vmcb_save *save = &cpu->vmcb->save;
+    bool to_long = insn->operand_bytes == 8;
+    uint64_t rip = cpu->gpr[RDX], rsp = cpu->gpr[RCX];
+    if (!fast_calls_exist(cpu, 0))
+        return false;
+    if (to_long && (!guest_canonical(cpu, rip) || !guest_canonical(cpu, rsp)))
+        return fault_raise(cpu, VECTOR_GP, 0);
+    uint16_t selector = (uint16_t)((save->sysenter_cs & 0xfffc) + (to_long ? 32 : 16));
+    uint16_t user = 3 << SEGMENT_DPL_SHIFT;
+    save->rip = to_long ? rip : (uint32_t)rip;
+    cpu->gpr[RSP] = to_long ? rsp : (uint32_t)rsp;
+    load_flat(&save->cs, selector | 3,
+              (uint16_t)(flat_code | user | (to_long ? SEGMENT_LONG : SEGMENT_BIG)));
+    load_flat(&save->ss, (uint16_t)(selector + 8) | 3, (uint16_t)(flat_data | user));
     cpl_set(cpu, 3);
     cpu->branched = true;
     return true;
