@@ -147,6 +147,12 @@ bool bts_running(const struct bts *bts)
            (broker_bits(BROKER_BTS) & DEBUGCTL_TR);
 }
 
+/* Left alone where it is right already: an NMI may start a trace, but not move DS_AREA. */
+static enum ds_error point(const struct bts *bts)
+{
+    return broker_ds_area() == bts->area ? DS_OK : broker_set_ds_area(bts->area);
+}
+
 enum ds_error bts_start(struct bts *bts)
 {
     enum ds_error error;
@@ -155,7 +161,7 @@ enum ds_error bts_start(struct bts *bts)
         return DS_ESRCH;
     if (bts_running(bts))
         return DS_EBUSY;
-    error = broker_set_ds_area(bts->area);
+    error = point(bts);
     return error == DS_OK ? broker_set(BROKER_BTS, bts->debugctl) : error;
 }
 
@@ -163,9 +169,8 @@ enum ds_error bts_stop(struct bts *bts)
 {
     if (!bts->area)
         return DS_ESRCH;
-    /* A handler may have cleared TR alone: what is left goes too. */
-    return broker_ds_area() == bts->area && broker_bits(BROKER_BTS) ? broker_clear(BROKER_BTS)
-                                                                    : DS_OK;
+    /* Even with an empty mask: we may be an NMI inside a start that is not published yet. */
+    return broker_ds_area() == bts->area ? broker_clear(BROKER_BTS) : DS_OK;
 }
 
 enum ds_error bts_teardown(struct bts *bts)
@@ -187,6 +192,6 @@ enum ds_error bts_bracket(struct bts *bts, uint64_t (*fn)(void *), void *arg, ui
         return DS_ESRCH;
     if (bts_running(bts))
         return DS_EBUSY;
-    error = broker_set_ds_area(bts->area);
+    error = point(bts);
     return error == DS_OK ? broker_bracket(BROKER_BTS, bts->debugctl, fn, arg, value) : error;
 }

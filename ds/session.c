@@ -11,12 +11,15 @@ static struct session_machine machine;
 static struct session sessions[SESSIONS_MOST];
 static session_id generation;
 static struct ds_lock lock; /* request and release */
+static volatile unsigned calls[CPU_MAX];
 
 void session_init(const struct session_machine *from)
 {
     machine = *from;
     memset(sessions, 0, sizeof(sessions));
     lock = (struct ds_lock){0};
+    for (unsigned cpu = 0; cpu < CPU_MAX; cpu++)
+        calls[cpu] = 0;
     context_init(machine.pool);
 }
 
@@ -26,6 +29,21 @@ struct session *session_find(session_id id)
     struct session *session = &sessions[id % SESSIONS_MOST];
 
     return id && session->id == id ? session : NULL;
+}
+
+void session_call_begins(void)
+{
+    calls[cpu_index()]++;
+}
+
+void session_call_ends(void)
+{
+    calls[cpu_index()]--;
+}
+
+bool session_call_in_progress(void)
+{
+    return calls[cpu_index()] != 0;
 }
 
 static struct session *free_entry(void)
@@ -195,8 +213,8 @@ enum ds_error session_request(const struct session_request *request,
     irqflags_t flags;
     enum ds_error error;
 
-    *result = (struct session_result){.why = "another request or release is in progress"};
-    if (!ds_lock_take(&lock, &flags))
+    *result = (struct session_result){.why = "another call is in progress"};
+    if (session_call_in_progress() || !ds_lock_take(&lock, &flags))
         return DS_EBUSY;
     result->why = "none";
     error = request_locked(request, result);
@@ -235,7 +253,7 @@ enum ds_error session_release(session_id id, const struct ds_owner *caller)
     struct session *session;
     enum ds_error error;
 
-    if (!ds_lock_take(&lock, &flags))
+    if (session_call_in_progress() || !ds_lock_take(&lock, &flags))
         return DS_EBUSY;
     session = session_find(id);
     if (!session)
@@ -253,7 +271,7 @@ static size_t release_all(const struct ds_owner *owner, const struct ds_task *ta
     irqflags_t flags;
     size_t left = 0;
 
-    if (!ds_lock_take(&lock, &flags))
+    if (session_call_in_progress() || !ds_lock_take(&lock, &flags))
         return SESSIONS_MOST;
     for (size_t i = 0; i < SESSIONS_MOST; i++) {
         struct session *session = &sessions[i];

@@ -4,8 +4,9 @@
  * of its own or of the pool. A call that fails has changed nothing.
  *
  * suspend, resume, reset, clear, size, get, drain and status take no lock: they may be called
- * with interrupts off, in a fault handler and in an NMI. request and release may be refused
- * there (DS_EBUSY) when they interrupted one another.
+ * with interrupts off, in a fault handler and in an NMI. request and release are refused
+ * (DS_EBUSY) inside any other call on the same processor: from an NMI that landed in it, or
+ * from the overflow callback.
  *
  * Errors of every call on a session, in this order: DS_ESRCH no such session; DS_EPERM the
  * caller is not its owner, or the session is loaded on another processor; then the call's own.
@@ -81,7 +82,8 @@ enum ds_error session_request(const struct session_request *request,
 
 enum ds_error session_release(session_id id, const struct ds_owner *caller);
 /* Everything that an owner that has died held, or that was traced in a task that has ended.
- * Returns how many sessions could not be released: they are loaded on another processor. */
+ * Returns how many sessions could not be released: they are loaded on another processor, or
+ * (SESSIONS_MOST) another call is in progress. */
 size_t session_owner_died(const struct ds_owner *owner);
 size_t session_task_ended(struct ds_task *task);
 

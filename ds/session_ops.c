@@ -23,6 +23,8 @@ static bool stuck(const struct session *session)
 
 enum ds_error session_go(struct session *session)
 {
+    enum ds_error error;
+
     if (session->suspended || !loaded_here(session) || bts_running(&session->bts))
         return DS_OK;
     if (stuck(session))
@@ -32,7 +34,11 @@ enum ds_error session_go(struct session *session)
         pmi_poll(&session->pmi);
         apic_lvt_perf_write(session->pmi.lvt);
     }
-    return bts_start(&session->bts);
+    error = bts_start(&session->bts);
+    /* An overflow in the middle of the start has suspended it, and our write came after. */
+    if (session->suspended)
+        bts_stop(&session->bts);
+    return error;
 }
 
 void session_halt(struct session *session)
@@ -41,9 +47,11 @@ void session_halt(struct session *session)
         bts_stop(&session->bts);
 }
 
+/* Every enter has its leave, whether it succeeded or not. */
 static enum ds_error enter(session_id id, const struct ds_owner *caller,
                            struct session **session)
 {
+    session_call_begins();
     *session = session_find(id);
     if (!*session)
         return DS_ESRCH;
@@ -52,14 +60,15 @@ static enum ds_error enter(session_id id, const struct ds_owner *caller,
     return (*session)->context->loaded && !loaded_here(*session) ? DS_EPERM : DS_OK;
 }
 
-/* The count goes up first: an NMI in between that suspends and resumes must not start it. */
-enum ds_error session_suspend(session_id id, const struct ds_owner *caller)
+static enum ds_error leave(enum ds_error error)
 {
-    struct session *session;
-    enum ds_error error = enter(id, caller, &session);
+    session_call_ends();
+    return error;
+}
 
-    if (error != DS_OK)
-        return error;
+/* The count goes up first: an NMI in between that suspends and resumes must not start it. */
+static enum ds_error suspend(struct session *session)
+{
     if (session->suspended == UINT32_MAX)
         return DS_EINVAL;
     __atomic_fetch_add(&session->suspended, 1, __ATOMIC_SEQ_CST);
@@ -67,25 +76,40 @@ enum ds_error session_suspend(session_id id, const struct ds_owner *caller)
     return DS_OK;
 }
 
-enum ds_error session_resume(session_id id, const struct ds_owner *caller)
+enum ds_error session_suspend(session_id id, const struct ds_owner *caller)
 {
     struct session *session;
     enum ds_error error = enter(id, caller, &session);
 
-    if (error != DS_OK)
-        return error;
+    return leave(error == DS_OK ? suspend(session) : error);
+}
+
+static enum ds_error resume(struct session *session)
+{
+    bool overflowed = session->overflowed;
+    enum ds_error error;
+
     if (!session->suspended)
         return DS_EINVAL;
     if (session->suspended == 1 && stuck(session))
         return DS_EBUSY;
     if (__atomic_sub_fetch(&session->suspended, 1, __ATOMIC_SEQ_CST))
         return DS_OK;
+    session->overflowed = false;
     error = session_go(session);
-    if (error != DS_OK)
+    if (error != DS_OK) {
         __atomic_fetch_add(&session->suspended, 1, __ATOMIC_SEQ_CST);
-    else
-        session->overflowed = false;
+        session->overflowed = overflowed;
+    }
     return error;
+}
+
+enum ds_error session_resume(session_id id, const struct ds_owner *caller)
+{
+    struct session *session;
+    enum ds_error error = enter(id, caller, &session);
+
+    return leave(error == DS_OK ? resume(session) : error);
 }
 
 enum ds_error session_reset(session_id id, const struct ds_owner *caller)
@@ -93,7 +117,7 @@ enum ds_error session_reset(session_id id, const struct ds_owner *caller)
     struct session *session;
     enum ds_error error = enter(id, caller, &session);
 
-    return error == DS_OK ? bts_reset(&session->bts) : error;
+    return leave(error == DS_OK ? bts_reset(&session->bts) : error);
 }
 
 enum ds_error session_clear(session_id id, const struct ds_owner *caller)
@@ -101,7 +125,7 @@ enum ds_error session_clear(session_id id, const struct ds_owner *caller)
     struct session *session;
     enum ds_error error = enter(id, caller, &session);
 
-    return error == DS_OK ? bts_clear(&session->bts) : error;
+    return leave(error == DS_OK ? bts_clear(&session->bts) : error);
 }
 
 enum ds_error session_get(session_id id, const struct ds_owner *caller, size_t i,
@@ -110,18 +134,14 @@ enum ds_error session_get(session_id id, const struct ds_owner *caller, size_t i
     struct session *session;
     enum ds_error error = enter(id, caller, &session);
 
-    return error == DS_OK ? bts_get(&session->bts, i, record) : error;
+    return leave(error == DS_OK ? bts_get(&session->bts, i, record) : error);
 }
 
-enum ds_error session_drain(session_id id, const struct ds_owner *caller, struct bts_record *to,
-                            size_t room, size_t most, size_t *count)
+static enum ds_error drain(struct session *session, struct bts_record *to, size_t room,
+                           size_t most, size_t *count)
 {
-    struct session *session;
-    enum ds_error error = enter(id, caller, &session);
     size_t held;
 
-    if (error != DS_OK)
-        return error;
     if (!to)
         return DS_EFAULT;
     if (bts_running(&session->bts))
@@ -132,6 +152,15 @@ enum ds_error session_drain(session_id id, const struct ds_owner *caller, struct
     return bts_drain_some(&session->bts, most, bts_copy_sink, &to, count);
 }
 
+enum ds_error session_drain(session_id id, const struct ds_owner *caller, struct bts_record *to,
+                            size_t room, size_t most, size_t *count)
+{
+    struct session *session;
+    enum ds_error error = enter(id, caller, &session);
+
+    return leave(error == DS_OK ? drain(session, to, room, most, count) : error);
+}
+
 enum ds_error session_size(session_id id, const struct ds_owner *caller, size_t *records)
 {
     struct session *session;
@@ -139,7 +168,7 @@ enum ds_error session_size(session_id id, const struct ds_owner *caller, size_t 
 
     if (error == DS_OK)
         *records = bts_count(&session->bts);
-    return error;
+    return leave(error);
 }
 
 enum ds_error session_status(session_id id, struct session_status *status)
@@ -179,6 +208,7 @@ enum ds_error session_switch(struct ds_task *from, struct ds_task *to)
     struct ds_context *next;
     enum ds_error error = DS_OK;
 
+    session_call_begins();
     if (leaving)
         session_halt(leaving);
     context_set_task(to);
@@ -187,22 +217,31 @@ enum ds_error session_switch(struct ds_task *from, struct ds_task *to)
         error = context_load(next);
     if (error == DS_OK && of(next) && session_go(of(next)) == DS_EBUSY)
         of(next)->overflowed = true;
+    session_call_ends();
     return error;
 }
 
-bool session_pmi(void)
+static enum pmi_verdict claim(struct session *session)
 {
-    struct session *session = of(context_here());
-    enum pmi_verdict verdict;
+    enum pmi_verdict verdict = pmi_handle(&session->pmi);
 
-    if (!session || !session->id || !loaded_here(session) || !session->pmi.armed)
-        return false;
-    verdict = pmi_handle(&session->pmi);
     if (verdict == PMI_CLAIMED && !session->overflow) {
         session->overflowed = true;
         /* A suspended session that meets its last interrupt late is suspended already. */
         if (!session->suspended)
             __atomic_fetch_add(&session->suspended, 1, __ATOMIC_SEQ_CST);
     }
+    return verdict;
+}
+
+bool session_pmi(void)
+{
+    struct session *session = of(context_here());
+    enum pmi_verdict verdict = PMI_FOREIGN;
+
+    session_call_begins();
+    if (session && session->id && loaded_here(session) && session->pmi.armed)
+        verdict = claim(session);
+    session_call_ends();
     return verdict != PMI_FOREIGN;
 }

@@ -24,6 +24,14 @@ struct session {
 /* The live session of that id, or NULL. */
 struct session *session_find(session_id id);
 
+/*
+ * Calls in progress on this processor. A request or release that finds one is an NMI, or a
+ * callback, in the middle of it: it is refused, since it could free what the call works on.
+ */
+void session_call_begins(void);
+void session_call_ends(void);
+bool session_call_in_progress(void);
+
 /* Lets the hardware store for it, or not, as far as it is loaded here. */
 enum ds_error session_go(struct session *session);
 void session_halt(struct session *session);

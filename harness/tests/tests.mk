@@ -83,3 +83,5 @@ record_ptrace_SRCS = harness/tests/record_ptrace.c
 HOST_TESTS += test_model_store
 test_model_store_SRCS := harness/tests/test_model_store.c \
     $(addprefix hw/model/,record.c msr.c walk.c state.c config.c policy.c defect.c)
+HOST_TESTS += test_ds_session
+test_ds_session_SRCS := harness/tests/test_ds_session.c harness/tests/fake_regs.c $(DS_SRCS)
