@@ -79,8 +79,8 @@ def to_junit(report, timestamp):
                "time": seconds}
     root = ET.Element("testsuites", name="waymark", **numbers)
     suite = ET.SubElement(root, "testsuite", name="waymark." + report["profile"],
-                          timestamp=timestamp, hostname=clean(report["identity"].get("cpu", "unknown")),
-                          **numbers)
+                          timestamp=timestamp,
+                          hostname=clean(report["identity"].get("cpu", "unknown")), **numbers)
     properties = ET.SubElement(suite, "properties")
     pairs = dict(report["identity"], run_id=report["run_id"], provider=report["provider"],
                  profile=report["profile"], verdict=report["verdict"], status=host["status"])

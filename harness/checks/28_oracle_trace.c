@@ -43,11 +43,12 @@ CHECK(programs, .name = "bts.oracle.programs", .clauses = "GEN-01 GEN-20 GEN-21"
       .needs = NEED_BTS)
 {
     static const char *const names[] = {"program.sort", "program.interpreter", "bench.call"};
+    const unsigned seeds = run_count(run, 20);
 
     for (unsigned i = 0; i < sizeof(names) / sizeof(names[0]); i++) {
         const struct workload *w = trace_find(run, names[i]);
 
-        for (unsigned seed = 1; seed <= run_count(run, 20); seed++) {
+        for (unsigned seed = 1; seed <= seeds; seed++) {
             struct oracle oracle = witness_follow(run, w, seed * 7);
 
             if (!traced_agrees(run, w, seed * 7, &oracle))

@@ -26,14 +26,11 @@ def index(lines, start):
 
 
 def recorded():
-    """Whole good logs: the sample, the committed recording, the last real run."""
+    """Whole good logs: the sample, and a real run's when its folder is given."""
     yield sample.log()
-    places = [Path(__file__).with_name("recorded.log")]
-    if os.environ.get("WAYMARK_OUT"):
-        places.append(Path(os.environ["WAYMARK_OUT"]) / "serial.log")
-    for path in places:
-        if path.is_file() and not wire.parse(path.read_bytes()).faults:
-            yield path.read_bytes()
+    folder = os.environ.get("WAYMARK_OUT")
+    if folder:
+        yield (Path(folder) / "serial.log").read_bytes()
 
 
 class GoodLog(unittest.TestCase):
