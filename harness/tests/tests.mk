@@ -85,3 +85,6 @@ test_model_store_SRCS := harness/tests/test_model_store.c \
     $(addprefix hw/model/,record.c msr.c walk.c state.c config.c policy.c defect.c)
 HOST_TESTS += test_ds_session
 test_ds_session_SRCS := harness/tests/test_ds_session.c harness/tests/fake_regs.c $(DS_SRCS)
+# Random bytes; for the coverage-guided run see the file's head.
+HOST_TESTS += test_ds_fuzz
+test_ds_fuzz_SRCS := harness/tests/fuzz_ds_session.c harness/tests/fake_regs.c $(DS_SRCS)

@@ -193,6 +193,12 @@ static void enter_kernel(struct calls *calls, struct stack *stack, const struct 
 
     if (!step->event && (to->address == next || follow_back(calls, stack, to->address)))
         return;
+    if (!step->event && !to->entry && to->image == from->image &&
+        has(&stack->functions, to->function)) {
+        /* The end of a signal handler, recorded without the kernel between. */
+        unwind_to_function(calls, stack, to->function);
+        return;
+    }
     if (frame.function == FUNCTION_UNKNOWN)
         frame.function = FUNCTION_KERNEL;
     push(calls, stack, step->task, frame);
@@ -285,6 +291,14 @@ uint32_t calls_step(struct calls *calls, const struct step *step)
     calls->nodes.items[node].instructions += step->instructions;
     follow(calls, stack, step);
     return node;
+}
+
+void calls_last(struct calls *calls, const struct step *step)
+{
+    struct stack *stack = stack_of(calls, step->task);
+
+    if (stack->frames.count && step->run == RUN_GOOD)
+        calls->nodes.items[top(stack)->node].instructions += step->instructions;
 }
 
 struct order {

@@ -63,6 +63,9 @@ void calls_close(struct calls *calls);
  */
 uint32_t calls_step(struct calls *calls, const struct step *step);
 
+/* What ran after the last branch. */
+void calls_last(struct calls *calls, const struct step *step);
+
 /* The stack of a task, innermost last. */
 const struct stack *calls_stack(struct calls *calls, uint32_t task);
 

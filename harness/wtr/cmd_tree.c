@@ -8,22 +8,22 @@
 #include <stdlib.h>
 #include <string.h>
 
-struct recovery {
-    struct calls *calls;
-};
-
 static void tree_step(void *context, const struct step *step)
 {
-    calls_step(((struct recovery *)context)->calls, step);
+    calls_step(context, step);
+}
+
+static void tree_last(void *context, const struct step *step)
+{
+    calls_last(context, step);
 }
 
 void calls_of(struct session *session, struct calls *calls)
 {
-    static const struct flow flow = {.step = tree_step};
-    struct recovery recovery = {.calls = calls};
+    static const struct flow flow = {.step = tree_step, .last = tree_last};
 
     calls_open(calls, &session->space, session->options->depth);
-    flow_walk(&session->space, &flow, session->options->task, &recovery);
+    flow_walk(&session->space, &flow, session->options->task, calls);
     calls_sum(calls);
 }
 

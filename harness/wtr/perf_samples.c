@@ -71,16 +71,21 @@ static void put_chain(struct sampling *s, uint32_t task, uint64_t ip)
     memcpy(s->file->data.at + count_at, &count, sizeof count);
 }
 
+/* Where no branch at all is marked as predicted, the recorder did not know. */
+static uint64_t stack_flags(const struct sampling *s, const struct wtr_branch *branch)
+{
+    if (!(s->session->space.flags_seen & BTS_PREDICTED))
+        return 0;
+    return branch->flags & BTS_PREDICTED ? FLAG_PREDICTED : FLAG_MISPREDICTED;
+}
+
 static void put_stack(struct sampling *s, const struct pending *pending)
 {
     put_u64(&s->file->data, pending->count);
     for (uint32_t i = pending->count; i-- > 0;) {
-        const struct wtr_branch *branch = &pending->branches[i];
-
-        put_u64(&s->file->data, branch->from);
-        put_u64(&s->file->data, branch->to);
-        put_u64(&s->file->data,
-                branch->flags & BTS_PREDICTED ? FLAG_PREDICTED : FLAG_MISPREDICTED);
+        put_u64(&s->file->data, pending->branches[i].from);
+        put_u64(&s->file->data, pending->branches[i].to);
+        put_u64(&s->file->data, stack_flags(s, &pending->branches[i]));
     }
 }
 

@@ -28,8 +28,9 @@ struct segment {
 struct symbol {
     uint64_t start, end;
     const char *name;
-    bool function; /* else a bare label in code without function symbols */
-    uint8_t rank;  /* of several at one address */
+    bool function; /* else a bare label, or a section without symbols */
+    bool sized;
+    uint8_t rank; /* of several at one address */
 };
 
 struct line {

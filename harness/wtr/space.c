@@ -104,6 +104,7 @@ static void take_branch(void *context, const struct branch *branch)
     struct space *space = context;
 
     task_of(space, branch->task)->branches++;
+    space->flags_seen |= branch->flags;
 }
 
 static void number_functions(struct space *space)

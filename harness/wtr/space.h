@@ -69,6 +69,7 @@ struct space {
     VECTOR(struct place) places;
     VECTOR(struct program *) programs;
     struct map task_by_number, place_by_key, process_by_number;
+    uint64_t flags_seen;          /* of any branch */
     const char *const *elf_paths; /* given by the user, ended by NULL */
 };
 

@@ -47,6 +47,20 @@ static int by_address(const void *left, const void *right)
     return strcmp(a->name, b->name);
 }
 
+/* A symbol without a size reaches no further than its section. */
+static uint64_t section_end(const struct program *program, const GElf_Sym *symbol,
+                            uint64_t otherwise)
+{
+    Elf_Scn *section = elf_getscn(program->elf, symbol->st_shndx);
+    GElf_Shdr header;
+
+    if (!section || !gelf_getshdr(section, &header) || symbol->st_value < header.sh_addr ||
+        symbol->st_value - header.sh_addr >= header.sh_size)
+        return otherwise;
+    return header.sh_addr + header.sh_size < otherwise ? header.sh_addr + header.sh_size
+                                                       : otherwise;
+}
+
 static void take_symbol(struct program *program, const GElf_Sym *symbol, const char *name)
 {
     unsigned type = GELF_ST_TYPE(symbol->st_info);
@@ -58,12 +72,11 @@ static void take_symbol(struct program *program, const GElf_Sym *symbol, const c
         !(segment->flags & PF_X))
         return;
     taken = PUSH(&program->symbols);
-    taken->start = taken->end = symbol->st_value;
-    /* An end beyond the segment would be nobody's code. */
-    if (symbol->st_size)
-        taken->end = symbol->st_size < segment->end - taken->start
-                         ? taken->start + symbol->st_size
-                         : segment->end;
+    taken->start = symbol->st_value;
+    taken->end = section_end(program, symbol, segment->end);
+    taken->sized = symbol->st_size != 0;
+    if (taken->sized && symbol->st_size < taken->end - taken->start)
+        taken->end = taken->start + symbol->st_size;
     taken->name = name;
     taken->function = type != STT_NOTYPE;
     taken->rank = rank_of(symbol);
@@ -96,31 +109,47 @@ static void settle(struct program *program)
             continue;
         if (!all[i].function && all[i].start < covered)
             continue;
-        if (all[i].function && all[i].end > covered)
+        if (all[i].function && all[i].sized && all[i].end > covered)
             covered = all[i].end;
         all[kept++] = all[i];
     }
     program->symbols.count = kept;
-    for (size_t i = 0; i < kept; i++) {
-        uint64_t limit = i + 1 < kept ? all[i + 1].start : UINT64_MAX;
-        const struct segment *segment = program_segment(program, all[i].start);
-
-        if (limit > segment->end)
-            limit = segment->end;
-        if (all[i].end == all[i].start || all[i].end > limit)
-            all[i].end = limit;
+    for (size_t i = 0; i + 1 < kept; i++) {
+        if (all[i].end > all[i + 1].start)
+            all[i].end = all[i + 1].start;
     }
+}
+
+/* Code of the linker, such as .plt, has no symbols: then the section gives its name. */
+static void name_section(struct program *program, const GElf_Shdr *header, const char *name)
+{
+    const struct segment *segment = program_segment(program, header->sh_addr);
+    struct symbol *taken;
+
+    if (!(header->sh_flags & SHF_EXECINSTR) || header->sh_type != SHT_PROGBITS || !name ||
+        !segment || !(segment->flags & PF_X) ||
+        header->sh_size > segment->end - header->sh_addr || !header->sh_size)
+        return;
+    taken = PUSH(&program->symbols);
+    taken->start = header->sh_addr;
+    taken->end = header->sh_addr + header->sh_size;
+    taken->name = name;
 }
 
 void symbols_read(struct program *program)
 {
     Elf_Scn *section = NULL;
     GElf_Shdr header;
+    size_t names;
+    bool named = elf_getshdrstrndx(program->elf, &names) == 0;
 
     while ((section = elf_nextscn(program->elf, section))) {
-        if (gelf_getshdr(section, &header) &&
-            (header.sh_type == SHT_SYMTAB || header.sh_type == SHT_DYNSYM))
+        if (!gelf_getshdr(section, &header))
+            continue;
+        if (header.sh_type == SHT_SYMTAB || header.sh_type == SHT_DYNSYM)
             take_table(program, section, &header);
+        else if (named)
+            name_section(program, &header, elf_strptr(program->elf, names, header.sh_name));
     }
     if (!program->symbols.count)
         return;
