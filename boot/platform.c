@@ -174,6 +174,7 @@ static uint64_t measure_tsc_khz(void)
 const struct platform *platform_init(const struct options *options)
 {
     way_out = options->exit;
+    takeover_use_x2apic(options->x2apic);
     platform = (struct platform){
         .line = console_line,
         .take_over = take_over,
@@ -219,7 +220,7 @@ bool platform_memory(const char **why)
         return false;
     paging_init(pool, POOL_BYTES, top_of_ram);
     boot_cpu = cpu_init(cpu_memory, 0);
-    return true;
+    return boot_cpu != NULL;
 }
 
 uint64_t platform_top_of_ram(void)

@@ -58,11 +58,12 @@ static const struct {
 static struct {
     struct machine_registers registers;
     uint64_t msr[SAVED_MSRS];
-    uint32_t tpr, svr, timer_initial, timer_divide;
+    uint32_t tpr, svr, ldr, dfr, timer_initial, timer_divide;
     uint32_t lvt[LOCAL_VECTORS];
     unsigned lvt_highest;
 } firmware;
 static bool active;
+static bool use_x2apic, in_x2apic; /* asked for; entered by this take-over */
 
 static void save_and_mask_apic(void)
 {
@@ -80,7 +81,28 @@ static void save_and_mask_apic(void)
     }
 }
 
-/* The task priority stays high: apic_open does the rest once the firmware's IDT is loaded. */
+static void enter_x2apic(void)
+{
+    in_x2apic = false;
+    if (!use_x2apic || apic_mode() != APIC_XAPIC)
+        return;
+    firmware.ldr = apic_read(APIC_LDR);
+    firmware.dfr = apic_read(APIC_DFR);
+    in_x2apic = apic_enter_x2apic();
+}
+
+/* Leaving resets the local APIC: what restore_apic does not write is written here. */
+static void leave_x2apic(void)
+{
+    if (!in_x2apic)
+        return;
+    apic_leave_x2apic();
+    apic_write(APIC_TPR, TPR_ABOVE_FIRMWARE);
+    apic_write(APIC_DFR, firmware.dfr);
+    apic_write(APIC_LDR, firmware.ldr);
+}
+
+/* The task priority stays high: it comes down last, once the firmware's IDT is loaded. */
 static void restore_apic(void)
 {
     apic_write(APIC_SVR, firmware.svr);
@@ -137,6 +159,7 @@ uint64_t takeover_run(struct cpu *cpu, uint64_t cr3, uint64_t (*fn)(void *), voi
     save_msrs();
     task = task_register_is_firmwares();
     save_and_mask_apic();
+    enter_x2apic();
     dr7_write(DR7_FIXED);
     cpu_load(cpu, cr3);
     active = true;
@@ -144,6 +167,7 @@ uint64_t takeover_run(struct cpu *cpu, uint64_t cr3, uint64_t (*fn)(void *), voi
     value = cpu_call_on_main_stack(cpu, fn, arg);
 
     active = false;
+    leave_x2apic();
     restore_apic();
     machine_restore(&firmware.registers, task);
     /* Behind the selectors, whose loading clears the FS and GS bases. */
@@ -151,6 +175,11 @@ uint64_t takeover_run(struct cpu *cpu, uint64_t cr3, uint64_t (*fn)(void *), voi
     apic_write(APIC_TPR, firmware.tpr);
     irq_restore(flags);
     return value;
+}
+
+void takeover_use_x2apic(bool use)
+{
+    use_x2apic = use;
 }
 
 bool takeover_active(void)

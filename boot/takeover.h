@@ -18,6 +18,12 @@
  */
 uint64_t takeover_run(struct cpu *cpu, uint64_t cr3, uint64_t (*fn)(void *), void *arg);
 
+/*
+ * From the next take-over on the local APIC is in x2APIC mode while the machine is ours, where
+ * the processor enumerates it; firmware gets back the mode it had.
+ */
+void takeover_use_x2apic(bool use);
+
 /* True between take-over and hand-back. */
 bool takeover_active(void);
 

@@ -45,6 +45,15 @@ bool apic_enter_x2apic(void)
     return apic_mode() == APIC_X2APIC;
 }
 
+void apic_leave_x2apic(void)
+{
+    uint64_t base = msr_read(MSR_IA32_APIC_BASE);
+
+    msr_write(MSR_IA32_APIC_BASE, base & ~(APIC_BASE_EN | APIC_BASE_EXTD));
+    msr_write(MSR_IA32_APIC_BASE, (base & ~APIC_BASE_EXTD) | APIC_BASE_EN);
+    apic_mode();
+}
+
 static uint32_t x2apic_msr(enum apic_register reg)
 {
     return MSR_X2APIC_BASE + (uint32_t)reg / 16;

@@ -16,6 +16,8 @@ enum apic_register {
     APIC_VERSION = 0x030,
     APIC_TPR = 0x080,
     APIC_EOI = 0x0B0,
+    APIC_LDR = 0x0D0, /* logical destination; read-only in x2APIC mode */
+    APIC_DFR = 0x0E0, /* destination format; absent in x2APIC mode */
     APIC_SVR = 0x0F0,
     APIC_ISR = 0x100,
     APIC_IRR = 0x200,
@@ -48,6 +50,11 @@ enum apic_mode { APIC_OFF, APIC_XAPIC, APIC_X2APIC };
 enum apic_mode apic_mode(void); /* as IA32_APIC_BASE says now */
 /* Switches to x2APIC where enumerated; false and no change where not. */
 bool apic_enter_x2apic(void);
+/*
+ * Back to xAPIC, by way of disabled: there is no direct transition. Every register but the ID
+ * is then as after a reset. SDM Vol. 3, "x2APIC State Transitions".
+ */
+void apic_leave_x2apic(void);
 
 uint32_t apic_read(enum apic_register reg);
 void apic_write(enum apic_register reg, uint32_t value);
