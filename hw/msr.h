@@ -45,7 +45,12 @@
 #define DEBUGCTL_FREEZE_WHILE_SMM      (1ull << 14)
 #define DEBUGCTL_RTM_DEBUG             (1ull << 15)
 
-#define MSR_IA32_PAT               0x277u
+#define MSR_IA32_PAT               0x277u /* eight types, one a byte */
+#define PAT_UC                     0x00u
+#define PAT_WC                     0x01u
+#define PAT_WT                     0x04u
+#define PAT_WB                     0x06u
+#define PAT_UC_MINUS               0x07u
 #define MSR_IA32_PERF_CAPABILITIES 0x345u
 #define MSR_IA32_DS_AREA           0x600u
 #define MSR_IA32_PKRS              0x6E1u /* 63:32 reserved; absent on most processors */

@@ -312,3 +312,44 @@ bool paging_unmap(struct address_space *space, uint64_t linear)
     flush(linear); /* also empties the paging-structure caches, which knew the table */
     return true;
 }
+
+#define LEVEL_PML4 4
+
+void paging_join(struct address_space *space, uint64_t linear)
+{
+    uint64_t *first = entry_at(space->cr3, linear, LEVEL_PML4, false);
+    uint64_t own = *first, shared = *entry_at(state.kernel.cr3, linear, LEVEL_PML4, false);
+
+    *first = shared;
+    for (unsigned level = LEVEL_PML4; level > 1 && table_of(own) != table_of(shared); level--) {
+        uint64_t *table = table_of(own);
+
+        own = table[index_of(linear, level - 1)];
+        shared = table_of(shared)[index_of(linear, level - 1)];
+        page_free(table);
+    }
+    flush(linear);
+}
+
+bool paging_split(struct address_space *space, uint64_t linear)
+{
+    uint64_t *entry;
+
+    if (space->cr3 == state.kernel.cr3 || !in_window(linear, KERNEL_WINDOW) ||
+        !mapped_entry(space, linear))
+        return false;
+    entry = entry_at(space->cr3, linear, LEVEL_PML4, false);
+    for (unsigned level = LEVEL_PML4; level > 1; level--) {
+        uint64_t *table = page_alloc();
+
+        if (!table) {
+            paging_join(space, linear);
+            return false;
+        }
+        memcpy(table, table_of(*entry), PAGE_BYTES);
+        *entry = (uint64_t)table | (*entry & ~ENTRY_ADDRESS);
+        entry = &table[index_of(linear, level - 1)];
+    }
+    flush(linear);
+    return true;
+}

@@ -77,6 +77,15 @@ bool paging_map(struct address_space *space, uint64_t linear, uint64_t phys, uns
 bool paging_protect(struct address_space *space, uint64_t linear, unsigned flags);
 bool paging_unmap(struct address_space *space, uint64_t linear);
 
+/*
+ * Gives the space tables of its own on the way to a page of the kernel window, which all spaces
+ * share until then: paging_map and its kin then change this space alone. Once per space at a
+ * time; paging_join must come before paging_space_destroy. False: the pool is empty, or the
+ * page was never mapped.
+ */
+bool paging_split(struct address_space *space, uint64_t linear);
+void paging_join(struct address_space *space, uint64_t linear);
+
 static inline void paging_load(uint64_t cr3);
 static inline uint64_t paging_current(void);
 

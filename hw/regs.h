@@ -40,8 +40,15 @@
 #define CR4_SMEP       (1ull << 20)
 #define CR4_SMAP       (1ull << 21)
 
-#define DR6_BS    (1ull << 14)
+#define DR6_B0    (1ull << 0) /* the condition of DR0 was met */
+#define DR6_BD    (1ull << 13)
+#define DR6_BS    (1ull << 14) /* single step */
 #define DR7_FIXED 0x400ull
+#define DR7_G0    (1ull << 1)  /* DR0 on, whatever the task */
+#define DR7_GD    (1ull << 13) /* #DB for every access to a debug register */
+/* What DR0 waits for. */
+#define DR7_EXECUTE_0 0ull
+#define DR7_WRITE_8_0 (1ull << 16 | 2ull << 18) /* eight bytes, aligned */
 
 #ifndef WAYMARK_HOST
 #define REG_ACCESSORS(name)                                                                    \
@@ -76,6 +83,11 @@ static inline uint64_t tsc_read(void)
 
     __asm__ volatile("rdtsc" : "=a"(low), "=d"(high));
     return (uint64_t)high << 32 | low;
+}
+/* Writes back and empties all caches; CPL 0. */
+static inline void cache_flush(void)
+{
+    __asm__ volatile("wbinvd" : : : "memory");
 }
 static inline void cpu_pause(void)
 {

@@ -319,6 +319,41 @@ static void spaces(void)
     }
 }
 
+/* A page of the kernel window that one space maps elsewhere, and what a full pool leaves. */
+static void split(void)
+{
+    struct address_space space, *kernel;
+    struct paging_walk w;
+
+    for (unsigned levels = 4; levels <= 5; levels++)
+        for (unsigned spare = 0; spare <= 3; spare++) {
+            uint64_t at = KERNEL_WINDOW + 0x3000;
+            size_t start;
+
+            fresh_pool(levels, POOL_PAGES, GIB, true);
+            kernel = paging_kernel_space();
+            ASSERT(paging_space_create(&space));
+            EXPECT(!paging_split(&space, at)); /* never mapped */
+            EXPECT(paging_map(kernel, at, 0x5000, PAGE_PRESENT));
+            EXPECT(paging_map(kernel, at + PAGE_BYTES, 0x6000, PAGE_PRESENT));
+            EXPECT(!paging_split(kernel, at));
+            while (page_free_count() > spare)
+                page_alloc();
+            start = page_free_count();
+            EXPECT_EQ(paging_split(&space, at), spare == 3);
+            if (spare == 3) {
+                EXPECT(paging_map(&space, at, 0x9000, PAGE_PRESENT));
+                EXPECT(paging_walk(space.cr3, at, &w) && w.phys == 0x9000);
+                EXPECT(paging_walk(space.cr3, at + PAGE_BYTES, &w) && w.phys == 0x6000);
+                EXPECT(paging_walk(kernel->cr3, at, &w) && w.phys == 0x5000);
+                paging_join(&space, at);
+            }
+            EXPECT_EQ(page_free_count(), start);
+            EXPECT(paging_walk(space.cr3, at, &w) && w.phys == 0x5000);
+            paging_space_destroy(&space);
+        }
+}
+
 /* An empty pool at any moment: refused, nothing lost. */
 static void starvation(void)
 {
@@ -355,6 +390,7 @@ int main(void)
     RUN(identity);
     RUN(mapping);
     RUN(spaces);
+    RUN(split);
     RUN(starvation);
     free(pool);
     UNIT_END();
