@@ -107,3 +107,25 @@ WORKLOAD jmp.rip_relative, RING0 | RING3 | STEPPABLE
 .there:
     LEAVE
 ENDWORKLOAD
+
+; MOV SS holds traps and interrupts back for one instruction, and the record must not be.
+WORKLOAD jmp.behind_mov_ss, RING0 | RING3 | STEPPABLE
+    mov     eax, ss
+    mov     ss, eax
+    TAKEN   JMP, .there, {jmp short .there}
+    ud2
+.there:
+    mov     ss, eax
+    nop
+    LEAVE
+ENDWORKLOAD
+
+; POPF takes TF away from whoever steps the workload.
+WORKLOAD jmp.behind_popf, RING3 | STEPPABLE
+    push    2
+    popfq
+    TAKEN   JMP, .there, {jmp short .there}
+    ud2
+.there:
+    LEAVE
+ENDWORKLOAD

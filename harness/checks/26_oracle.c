@@ -200,6 +200,7 @@ CHECK(leaves_nothing, .name = "oracle.leaves_nothing", .clauses = "", .kind = SO
     uint64_t dr6;
 
     trace_guest(run);
+    dr6_write(dr6_read() & ~DR6_BS);
     dr6 = dr6_read();
     for (unsigned v = 0; v <= TRAP_SYSCALL; v++)
         before[v] = trap_get(v);
