@@ -88,3 +88,8 @@ test_ds_session_SRCS := harness/tests/test_ds_session.c harness/tests/fake_regs.
 # Random bytes; for the coverage-guided run see the file's head.
 HOST_TESTS += test_ds_fuzz
 test_ds_fuzz_SRCS := harness/tests/fuzz_ds_session.c harness/tests/fake_regs.c $(DS_SRCS)
+
+HOST_TESTS += test_model_events
+test_model_events_SRCS := harness/tests/test_model_events.c \
+    $(addprefix hw/model/,deliver.c emulate.c far.c syscall.c system.c operand.c segment.c \
+    state.c walk.c decode.c opcodes.c config.c policy.c defect.c)
