@@ -12,13 +12,14 @@ OBJCOPY = objcopy
 PYTHON  = python3
 
 # The image must not depend on where or when it was built.
-CFLAGS = -std=gnu11 -Os -g -ffreestanding -fpic -fvisibility=hidden -fshort-wchar \
+CFLAGS = -std=gnu11 -Oz -g -ffunction-sections -fdata-sections -ffreestanding -fpic \
+         -fvisibility=hidden -fshort-wchar \
          -fno-stack-protector -fcf-protection=none -mno-red-zone -mgeneral-regs-only \
          -fno-asynchronous-unwind-tables -fno-ident -Wall -Wextra -Werror \
          -Wmissing-prototypes -Wvla -ffile-prefix-map=$(CURDIR)=. \
          -I. -isystem /usr/include/efi -isystem /usr/include/efi/x86_64 -DGNU_EFI_USE_MS_ABI
 LDFLAGS = -nostdlib -shared -Bsymbolic -znocombreloc -znorelro --hash-style=sysv \
-          -zpack-relative-relocs --build-id=none --no-undefined -z noexecstack \
+          -zpack-relative-relocs --gc-sections --build-id=none --no-undefined -z noexecstack \
           --orphan-handling=error -T linker.ld
 # A state that git knows names the image; outside a checkout it is "unknown".
 VERSION = $(shell git describe --always --dirty --match 'v*' 2>/dev/null || echo unknown)
