@@ -63,6 +63,14 @@ static void account(mcontext_t *m, uint64_t after)
         leave(m, "undecodable");
         return;
     }
+    /* MOV SS holds its trap back: this one is of the instruction behind it. */
+    if (d.shadow) {
+        before += d.length;
+        if (!decode((const uint8_t *)before, 15, &d)) {
+            leave(m, "undecodable");
+            return;
+        }
+    }
     if (after == before && d.repeated)
         return;
     if (d.branch != BRANCH_NONE &&
@@ -135,6 +143,8 @@ static void on_signal(int signal, siginfo_t *info, void *context)
     }
     account(m, after);
     before = after;
+    if ((uint64_t)m->gregs[REG_RIP] == after)
+        m->gregs[REG_EFL] |= RFLAGS_TF; /* POPF may have cleared it */
     if ((uint64_t)m->gregs[REG_RIP] == after)
         serve(m);
 }
