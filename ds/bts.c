@@ -25,7 +25,7 @@ static enum ds_refusal examine_rules(const struct bts_config *config)
         return DS_REFUSED_NOT_WHOLE;
     if (capacity < 2)
         return DS_REFUSED_TOO_SMALL;
-    if (config->threshold_records > capacity)
+    if (config->threshold_records >= capacity)
         return DS_REFUSED_THRESHOLD_OUTSIDE;
     if (config->threshold_records && !config->interrupt)
         return DS_REFUSED_THRESHOLD_CIRCULAR;
@@ -65,6 +65,12 @@ static enum ds_refusal examine_tables(uint64_t cr3, uint64_t area,
     if (refusal == DS_REFUSED_NONE)
         refusal = refuse(DS_REFUSED_BUFFER_NOT_CANONICAL,
                          range_pages(cr3, config->base, config->bytes, want_dirty));
+    if (refusal == DS_REFUSED_NONE &&
+        !range_same_frames(cr3, paging_current(), area, sizeof(struct ds_area)))
+        refusal = DS_REFUSED_AREA_ELSEWHERE;
+    if (refusal == DS_REFUSED_NONE &&
+        !range_same_frames(cr3, paging_current(), config->base, config->bytes))
+        refusal = DS_REFUSED_BUFFER_ELSEWHERE;
     return refusal;
 }
 

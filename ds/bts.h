@@ -25,7 +25,8 @@ struct bts_config {
     bool off_usr;             /* do not store at CPL > 0 */
     bool break_rules;         /* for checks: skip the rules about sizes, thresholds, alignment
                                  and filters, keep those about addresses and pages */
-    const uint64_t *tables;   /* further CR3 values that will be in force while tracing; */
+    const uint64_t *tables;   /* further CR3 values that will be in force while tracing: they
+                                 must map area and buffer to the same frames; */
     size_t table_count;       /* the present one is always examined */
 };
 

@@ -3,6 +3,7 @@
 #include "ds/range.h"
 
 #include "hw/cpuid.h"
+#include "hw/image.h"
 #include "hw/msr.h"
 #include "hw/paging.h"
 
@@ -39,6 +40,8 @@ static enum range_fault page_fault(const struct paging_walk *page, bool want_dir
         return RANGE_READ_ONLY;
     if (first == apic)
         return RANGE_DEVICE;
+    if (image_has_code(first, PAGE_BYTES))
+        return RANGE_CODE;
     if (want_dirty && (~page->flags & (PAGE_ACCESSED | PAGE_DIRTY)))
         return RANGE_NOT_DIRTY;
     return RANGE_GOOD;
@@ -59,6 +62,21 @@ enum range_fault range_pages(uint64_t cr3, uint64_t base, uint64_t bytes, bool w
             return fault;
         if (linear == last)
             return RANGE_GOOD;
+    }
+}
+
+bool range_same_frames(uint64_t cr3, uint64_t other, uint64_t base, uint64_t bytes)
+{
+    uint64_t last = (base + bytes - 1) & ~(PAGE_BYTES - 1);
+
+    for (uint64_t linear = base & ~(PAGE_BYTES - 1);; linear += PAGE_BYTES) {
+        struct paging_walk one, two;
+
+        if (!paging_walk(cr3, linear, &one) || !paging_walk(other, linear, &two) ||
+            one.phys != two.phys)
+            return false;
+        if (linear == last)
+            return true;
     }
 }
 

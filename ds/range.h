@@ -2,7 +2,8 @@
 /*
  * Can the processor store through this range of linear addresses without a fault? It takes
  * none for a DS store: every byte must be canonical, mapped, writable, supervisor, with its
- * accessed and dirty bits set already.
+ * accessed and dirty bits set already. Nor may it store where code lies: each store would then
+ * look like code that changes itself.
  * Source: SDM Vol. 3, "Setting Up the DS Save Area"; "Canonical Addressing".
  */
 #ifndef DS_RANGE_H
@@ -23,6 +24,8 @@ enum range_fault {
     RANGE_READ_ONLY,
     RANGE_DEVICE,
     RANGE_NOT_DIRTY,
+    RANGE_CODE,      /* the processor may be fetching from it */
+    RANGE_ELSEWHERE, /* other tables map another frame there */
     RANGE_GOOD,
 };
 
@@ -35,6 +38,9 @@ enum range_fault range_place(const struct ds_layout *layout, uint64_t base, uint
  * accessed and dirty bits are demanded too.
  */
 enum range_fault range_pages(uint64_t cr3, uint64_t base, uint64_t bytes, bool want_dirty);
+
+/* Whether both tables map the range to the same frames; false also when one maps it not. */
+bool range_same_frames(uint64_t cr3, uint64_t other, uint64_t base, uint64_t bytes);
 
 /* Makes the processor set accessed and dirty bits, by storing what is there already. */
 void range_touch(uint64_t base, uint64_t bytes);

@@ -16,7 +16,7 @@
     X(BASE_ALIGNMENT, DS_EINVAL, "the buffer does not start on a doubleword")                  \
     X(NOT_WHOLE, DS_EINVAL, "the buffer is not a whole number of records")                     \
     X(TOO_SMALL, DS_EINVAL, "the buffer is smaller than two records")                          \
-    X(THRESHOLD_OUTSIDE, DS_EINVAL, "the threshold lies beyond the last record")               \
+    X(THRESHOLD_OUTSIDE, DS_EINVAL, "the threshold leaves no record behind it")                \
     X(THRESHOLD_CIRCULAR, DS_EINVAL, "a circular buffer with the threshold inside")            \
     X(NO_CPL_FILTER, DS_EOPNOTSUPP, "the processor has no CPL filter")                         \
     X(NOTHING_STORED, DS_EINVAL, "both CPL filters: nothing would be stored")                  \
@@ -29,6 +29,8 @@
     X(AREA_READ_ONLY, DS_EFAULT, "the DS area is on a read-only page")                         \
     X(AREA_DEVICE, DS_EFAULT, "the DS area covers the local APIC's registers")                 \
     X(AREA_NOT_DIRTY, DS_EFAULT, "the DS area's accessed and dirty bits are not set")          \
+    X(AREA_CODE, DS_EFAULT, "the DS area is on a page with code")                              \
+    X(AREA_ELSEWHERE, DS_EFAULT, "other tables map another frame at the DS area")              \
     X(BUFFER_NOT_CANONICAL, DS_EFAULT, "the buffer is not at a canonical address")             \
     X(BUFFER_WRAPS, DS_EFAULT, "the buffer runs over the top of the address space")            \
     X(BUFFER_EDGE, DS_EFAULT, "the buffer runs over the canonical edge")                       \
@@ -36,7 +38,9 @@
     X(BUFFER_USER, DS_EFAULT, "the buffer is on a user page")                                  \
     X(BUFFER_READ_ONLY, DS_EFAULT, "the buffer is on a read-only page")                        \
     X(BUFFER_DEVICE, DS_EFAULT, "the buffer covers the local APIC's registers")                \
-    X(BUFFER_NOT_DIRTY, DS_EFAULT, "the buffer's accessed and dirty bits are not set")
+    X(BUFFER_NOT_DIRTY, DS_EFAULT, "the buffer's accessed and dirty bits are not set")         \
+    X(BUFFER_CODE, DS_EFAULT, "the buffer is on a page with code")                             \
+    X(BUFFER_ELSEWHERE, DS_EFAULT, "other tables map another frame at the buffer")
 
 enum ds_refusal {
 #define X(name, error, reason) DS_REFUSED_##name,

@@ -59,15 +59,14 @@ static bool wants_interrupts(const struct session_request *request)
     return request->threshold != SESSION_NO_THRESHOLD;
 }
 
+/* Not at the maximum: a processor that wraps at once would never be seen to reach it. */
 static bool threshold_fits(const struct session_request *request)
 {
     size_t capacity = request->bytes / sizeof(struct bts_record);
 
     if (!wants_interrupts(request))
         return true;
-    if (request->origin == SESSION_FROM_START)
-        return request->threshold > 0 && request->threshold <= capacity;
-    return request->threshold < capacity;
+    return request->threshold > 0 && request->threshold < capacity;
 }
 
 static enum ds_error refuse(enum ds_error error, const char **why, const char *words)
@@ -232,9 +231,10 @@ static enum ds_error release_locked(struct session *session)
 
     if (context->loaded && context->loaded_cpu != cpu_index())
         return DS_EPERM;
-    session_halt(session);
+    session_hold(session);
     error = context_release(context, DS_HALF_BTS);
     if (error != DS_OK) {
+        session_unhold(session);
         session_go(session);
         return error;
     }

@@ -43,7 +43,7 @@ struct session_request {
     void *buffer;         /* NULL: from the pool, charged to the owner's payer */
     size_t bytes;
     enum session_origin origin;
-    size_t threshold; /* records from the origin, or SESSION_NO_THRESHOLD */
+    size_t threshold; /* records from the origin, inside the buffer, or SESSION_NO_THRESHOLD */
     bool user, kernel;
     bool marks;     /* wants software marks (arrives, departs, lost) in the ring */
     bool suspended; /* do not start yet: one resume is owed */

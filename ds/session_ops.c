@@ -38,13 +38,20 @@ enum ds_error session_go(struct session *session)
     /* An overflow in the middle of the start has suspended it, and our write came after. */
     if (session->suspended)
         bts_stop(&session->bts);
-    return error;
+    /* An NMI's resume may have been faster. */
+    return bts_running(&session->bts) ? DS_OK : error;
 }
 
-void session_halt(struct session *session)
+void session_hold(struct session *session)
 {
+    __atomic_fetch_add(&session->suspended, 1, __ATOMIC_SEQ_CST);
     if (loaded_here(session))
         bts_stop(&session->bts);
+}
+
+void session_unhold(struct session *session)
+{
+    __atomic_fetch_sub(&session->suspended, 1, __ATOMIC_SEQ_CST);
 }
 
 /* Every enter has its leave, whether it succeeded or not. */
@@ -66,13 +73,11 @@ static enum ds_error leave(enum ds_error error)
     return error;
 }
 
-/* The count goes up first: an NMI in between that suspends and resumes must not start it. */
 static enum ds_error suspend(struct session *session)
 {
     if (session->suspended == UINT32_MAX)
         return DS_EINVAL;
-    __atomic_fetch_add(&session->suspended, 1, __ATOMIC_SEQ_CST);
-    session_halt(session);
+    session_hold(session);
     return DS_OK;
 }
 
@@ -210,11 +215,13 @@ enum ds_error session_switch(struct ds_task *from, struct ds_task *to)
 
     session_call_begins();
     if (leaving)
-        session_halt(leaving);
+        session_hold(leaving);
     context_set_task(to);
     next = context_here();
     if (!next || !next->loaded || next->loaded_cpu != cpu_index())
         error = context_load(next);
+    if (leaving)
+        session_unhold(leaving);
     if (error == DS_OK && of(next) && session_go(of(next)) == DS_EBUSY)
         of(next)->overflowed = true;
     session_call_ends();

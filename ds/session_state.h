@@ -32,8 +32,14 @@ void session_call_begins(void);
 void session_call_ends(void);
 bool session_call_in_progress(void);
 
-/* Lets the hardware store for it, or not, as far as it is loaded here. */
+/* Lets the hardware store for it, if it is loaded here and nothing holds it. */
 enum ds_error session_go(struct session *session);
-void session_halt(struct session *session);
+
+/*
+ * Trace off, and counted as a suspend: the count goes up first, or an NMI that suspends and
+ * resumes in between would start it again. Unhold takes the count back and starts nothing.
+ */
+void session_hold(struct session *session);
+void session_unhold(struct session *session);
 
 #endif

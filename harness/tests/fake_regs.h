@@ -32,6 +32,8 @@ struct fake_machine {
     uint32_t lvt;
     bool interrupts; /* RFLAGS.IF */
     unsigned cpu;
+    uint64_t debugctls[4], ds_areas[4]; /* of the processors that are not at work now */
+    uint32_t lvts[4];
 
     /* How it misbehaves. */
     uint64_t debugctl_faults; /* bits whose setting gives #GP, beside the reserved ones */
@@ -50,6 +52,8 @@ struct fake_machine {
 
     /* Called at every accessor; may call ds/ again, as an NMI would. */
     void (*hook)(enum fake_point point);
+
+    uint64_t code, code_bytes; /* physical range of the image's code; none at first */
 
     struct fake_page pages[8];
     unsigned page_count;

@@ -588,16 +588,18 @@ static void test_thresholds_from_the_end(void)
     request.origin = SESSION_FROM_END;
     request.threshold = SLOTS;
     expect_refused(DS_EINVAL);
-    request.threshold = SLOTS - 1;
+    request.threshold = SLOTS - 1; /* the first record */
     EXPECT_EQ(status_of(ask()).threshold, 1);
     session_release(result.id, &debugger);
     request.threshold = 0;
-    EXPECT_EQ(status_of(ask()).threshold, SLOTS);
-    session_release(result.id, &debugger);
+    expect_refused(DS_EINVAL);
     request.origin = SESSION_FROM_START;
     expect_refused(DS_EINVAL);
-    request.threshold = SLOTS + 1;
+    request.threshold = SLOTS;
     expect_refused(DS_EINVAL);
+    request.threshold = SLOTS - 1;
+    EXPECT_EQ(status_of(ask()).threshold, SLOTS - 1);
+    session_release(result.id, &debugger);
     expect_nothing_left();
 }
 
