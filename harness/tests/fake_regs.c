@@ -5,6 +5,7 @@
 #include "hw/apic.h"
 #include "hw/cpu.h"
 #include "hw/cpuid.h"
+#include "hw/image.h"
 #include "hw/irq.h"
 #include "hw/msr.h"
 #include "hw/paging.h"
@@ -240,6 +241,11 @@ static bool backed(uint64_t linear)
     unsigned char resident;
 
     return mincore((void *)(linear & ~4095ull), 4096, &resident) == 0 && resident & 1;
+}
+
+bool image_has_code(uint64_t physical, uint64_t bytes)
+{
+    return physical < fake.code + fake.code_bytes && fake.code < physical + bytes;
 }
 
 bool paging_walk(uint64_t cr3, uint64_t linear, struct paging_walk *out)

@@ -81,9 +81,9 @@ static void test_setup_fills_the_area(void)
     EXPECT_EQ(bts.debugctl, TR_BTS | 0x100 | 0x200);
     config.off_os = false;
     config.off_usr = true;
-    config.threshold_records = SLOTS;
+    config.threshold_records = SLOTS - 1;
     EXPECT_EQ(bts_setup(&bts, &memory.area, &config, NULL), DS_OK);
-    EXPECT_EQ(memory.area.bts_threshold, memory.area.bts_maximum);
+    EXPECT_EQ(memory.area.bts_threshold, memory.area.bts_maximum - 24);
     EXPECT_EQ(bts.debugctl, TR_BTS | 0x100 | 0x400);
 }
 
@@ -147,8 +147,10 @@ static void test_setup_refuses_settings(void)
 
     start();
     config.interrupt = true;
-    config.threshold_records = SLOTS + 1;
-    expect_refused(DS_REFUSED_THRESHOLD_OUTSIDE);
+    for (size_t threshold = SLOTS; threshold < SLOTS + 2; threshold++) {
+        config.threshold_records = threshold;
+        expect_refused(DS_REFUSED_THRESHOLD_OUTSIDE);
+    }
     config.threshold_records = SIZE_MAX;
     expect_refused(DS_REFUSED_THRESHOLD_OUTSIDE);
     config.threshold_records = 1;
@@ -311,6 +313,43 @@ static void test_setup_walks_every_table(void)
     config.table_count = 2;
     fake.pages[0].flags = 0;
     EXPECT_EQ(bts_setup(&bts, &memory.area, &config, NULL), DS_OK);
+}
+
+/* Mapped everywhere, but not to the same frame: a switch of tables would lose the records. */
+static void test_setup_wants_the_same_frames(void)
+{
+    const uint64_t tables[] = {0x1000, 0x2000};
+    const uint64_t pages[] = {(uintptr_t)&memory.area, (uintptr_t)memory.before,
+                              (uintptr_t)memory.before + 4096};
+
+    for (unsigned p = 0; p < 3; p++) {
+        start();
+        config.tables = tables;
+        config.table_count = 2;
+        fake_page(
+            (struct fake_page){.cr3 = 0x2000,
+                               .first = pages[p],
+                               .bytes = 4096,
+                               .flags = PAGE_PRESENT | PAGE_WRITE | PAGE_ACCESSED | PAGE_DIRTY,
+                               .phys = 0x7000});
+        expect_refused(p == 0 ? DS_REFUSED_AREA_ELSEWHERE : DS_REFUSED_BUFFER_ELSEWHERE);
+        config.table_count = 1;
+        EXPECT_EQ(bts_setup(&bts, &memory.area, &config, NULL), DS_OK);
+    }
+}
+
+/* A byte of code on any of the pages. */
+static void test_setup_refuses_code(void)
+{
+    const uint64_t pages[] = {(uintptr_t)&memory.area, (uintptr_t)memory.before,
+                              (uintptr_t)memory.before + 4096};
+
+    for (unsigned p = 0; p < 3; p++) {
+        start();
+        fake.code = (pages[p] & ~4095ull) + 4095;
+        fake.code_bytes = 1;
+        expect_refused(p == 0 ? DS_REFUSED_AREA_CODE : DS_REFUSED_BUFFER_CODE);
+    }
 }
 
 static void test_setup_refuses_while_running(void)
@@ -648,6 +687,8 @@ int main(void)
     RUN(test_setup_refuses_pages);
     RUN(test_setup_sets_dirty_bits);
     RUN(test_setup_walks_every_table);
+    RUN(test_setup_wants_the_same_frames);
+    RUN(test_setup_refuses_code);
     RUN(test_setup_refuses_while_running);
     RUN(test_life);
     RUN(test_nothing_without_setup);

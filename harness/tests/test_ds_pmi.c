@@ -46,6 +46,7 @@ static void start(size_t threshold, uint32_t lvt)
         .bytes = sizeof(slots),
         .threshold_records = threshold,
         .interrupt = true,
+        .break_rules = threshold == SLOTS, /* no record of margin: refused otherwise */
     };
 
     fake_reset();
