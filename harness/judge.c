@@ -31,10 +31,12 @@ static size_t fetch(void *context, uint64_t linear, uint8_t bytes[15])
 
 static bool is_event(void *context, uint64_t to)
 {
+    uint64_t first = trap_entry_address(0), stride = trap_entry_address(1) - first;
+    uint64_t offset = to - first;
+
     (void)context;
-    for (unsigned v = 0; v < VECTOR_COUNT; v++)
-        if (to == trap_entry_address(v))
-            return true;
+    if (offset < VECTOR_COUNT * stride)
+        return offset % stride == 0;
     return to == syscall_entry_address();
 }
 

@@ -60,17 +60,24 @@ static uint8_t random_byte(void)
     return (uint8_t)(state >> 56);
 }
 
-int main(void)
+static void random_input(void)
 {
     uint8_t data[20];
+    unsigned good = 0;
 
     for (unsigned i = 0; i < 200000; i++) {
         size_t size = random_byte() % 18;
 
         for (size_t k = 0; k < size; k++)
             data[k] = random_byte();
-        unit_count(LLVMFuzzerTestOneInput(data, size) == 0);
+        good += LLVMFuzzerTestOneInput(data, size) == 0;
     }
+    EXPECT_EQ(good, 200000);
+}
+
+int main(void)
+{
+    RUN(random_input);
     UNIT_END();
 }
 #endif
