@@ -22,7 +22,8 @@ FUNCTION_LINES = 60         # most; a few may be longer
 FUNCTION_LIMIT = 100        # none may be
 
 COMMENT = {".c": "/*", ".h": "/*", ".def": "/*", ".ld": "/*", ".asm": ";",
-           ".inc": ";", ".py": '"""', ".sh": "#", ".mk": "#", ".gdb": "#", ".yml": "#"}
+           ".inc": ";", ".py": '"""', ".sh": "#", ".mk": "#", ".gdb": "#", ".yml": "#",
+           ".js": "/*", ".css": "/*", ".html": "<!--"}
 BY_NAME = {"Makefile": ".mk", "run": ".sh", ".clang-format": ".mk", ".gitignore": ".mk"}
 EXEMPT_FROM_HEADER = {"LICENSE", ".clang-format", ".gitignore"}
 NO_HEADER = {".md", ".json", ".log", ".xsd", ".txt", ".bin", ".tap"}

@@ -75,8 +75,8 @@ def packed(pairs, **who):
         if flags:
             payload += number(pair[2] if len(pair) > 2 else 0)
         previous = pair[1]
-    return record("packed", struct.pack("<IIQII", len(pairs), len(payload), base, int(flags), 0) +
-                  bytes(payload), **who)
+    fixed = struct.pack("<IIQII", len(pairs), len(payload), base, int(flags), 0)
+    return record("packed", fixed + bytes(payload), **who)
 
 
 def lost(count=UNKNOWN, reason=1, **who):

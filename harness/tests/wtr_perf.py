@@ -142,7 +142,8 @@ def threads(tools):
     made.write_bytes(wtr_file.whole(records, len(want)))
     text = perf("script", "-i", export(tools, made), "--itrace=b", "-F",
                 "comm,pid,tid,ip,sym,addr")
-    rows = re.findall(r"^ *(\S+) +(\d+)/(\d+) +([0-9a-f]+) (\S+) => +([0-9a-f]+) (\S+)", text, re.M)
+    rows = re.findall(r"^ *(\S+) +(\d+)/(\d+) +([0-9a-f]+) (\S+) => +([0-9a-f]+) (\S+)", text,
+                      re.M)
     same([(int(row[2]), int(row[3], 16), int(row[5], 16)) for row in rows], want, "turns")
     same({(row[0], row[1], row[2]) for row in rows},
          {("main", "1", "1"), ("second", "1", "2"), ("other", "3", "3")}, "owners")
@@ -156,7 +157,8 @@ def samples(tools):
     trace, truth = truth_of(tools, "mix")
     data = export(tools, trace, "--samples")
     text = perf("script", "-i", data, "-F", "+brstackinsn")
-    shown = [int(address, 16) for address in re.findall(r"^\t([0-9a-f]{16})\tinsn:", text, re.M)]
+    shown = [int(address, 16) for address in
+             re.findall(r"^\t([0-9a-f]{16})\tinsn:", text, re.M)]
     order = {one: None for one, _ in truth.steps}
     strange = [address for address in shown if address not in order]
     same(strange, [], "instructions that never ran")

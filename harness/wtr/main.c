@@ -25,6 +25,7 @@ static const struct command commands[] = {
     {"fold", command_fold, false, "tdw", "stacks, one a line, for flame graph programs"},
     {"coverage", command_coverage, true, "ta", "what of each function was reached"},
     {"lcov", command_lcov, true, "t", "the same as an lcov file, for genhtml"},
+    {"html", command_html, false, "td", "timeline and call tree as one web page"},
     {"perf", command_perf, false, "tsed", "perf.data, for perf script --itrace=b"},
     {"output", command_output, false, "t", "what the traced program wrote"},
     {"check", command_check, false, "t", "is the trace whole and possible?"},

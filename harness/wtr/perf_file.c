@@ -19,39 +19,6 @@ enum {
     FEATURE_EVENT_DESC = 12
 };
 
-void put_bytes(struct bytes *to, const void *bytes, size_t count)
-{
-    while (to->room - to->count < count) {
-        size_t room = to->room ? to->room * 2 : 4096;
-        uint8_t *wider = realloc(to->at, room);
-
-        if (!wider) {
-            complain("out of memory: the export needs more than this machine has");
-            exit(STATUS_BAD);
-        }
-        to->at = wider;
-        to->room = room;
-    }
-    if (count)
-        memcpy(to->at + to->count, bytes, count);
-    to->count += count;
-}
-
-void put_u16(struct bytes *to, uint16_t value)
-{
-    put_bytes(to, &value, sizeof value);
-}
-
-void put_u32(struct bytes *to, uint32_t value)
-{
-    put_bytes(to, &value, sizeof value);
-}
-
-void put_u64(struct bytes *to, uint64_t value)
-{
-    put_bytes(to, &value, sizeof value);
-}
-
 static void put_zeros(struct bytes *to, size_t multiple)
 {
     static const uint8_t zeros[64];

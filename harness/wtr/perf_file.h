@@ -7,6 +7,7 @@
 #ifndef HARNESS_WTR_PERF_FILE_H
 #define HARNESS_WTR_PERF_FILE_H
 
+#include "harness/wtr/bytes.h"
 #include "harness/wtr/text.h"
 #include "harness/wtr/util.h"
 
@@ -48,16 +49,6 @@ enum {
     PERF_AUXTRACE = 71
 };
 
-/* Bytes that grow. */
-struct bytes {
-    uint8_t *at;
-    size_t count, room;
-};
-
-void put_bytes(struct bytes *to, const void *bytes, size_t count);
-void put_u16(struct bytes *to, uint16_t value);
-void put_u32(struct bytes *to, uint32_t value);
-void put_u64(struct bytes *to, uint64_t value);
 void put_padded_string(struct bytes *to, const char *string); /* NUL, zeros to 8 */
 
 /* An event of the file. */

@@ -14,4 +14,7 @@ $(OUT)/wtr.obj/%.o: %.c harness/wtr/wtr.mk | $(DEPS_FIRST)
 	@mkdir -p $(@D)
 	$(call say,HOSTCC,$<)$(CC) $(WTR_CFLAGS) -MMD -MP -c -o $@ $<
 
+# Its text is taken in by the assembler, unseen by the compiler.
+$(OUT)/wtr.obj/harness/wtr/assets.o: $(wildcard harness/wtr/view*)
+
 -include $(WTR_OBJS:.o=.d)
