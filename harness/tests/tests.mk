@@ -17,11 +17,12 @@ test_model_decode_SRCS := harness/tests/test_model_decode.c \
 
 # ds/ on a fake processor
 DS_SRCS := $(wildcard ds/*.c)
-HOST_TESTS += test_ds_layout test_ds_broker test_ds_bts test_ds_pmi test_ds_probe
+HOST_TESTS += test_ds_layout test_ds_broker test_ds_setup test_ds_bts test_ds_pmi test_ds_probe
 test_ds_layout_SRCS := harness/tests/test_ds_layout.c ds/layout.c ds/reader.c ds/error.c \
                        ds/refusal.c
 test_ds_broker_SRCS := harness/tests/test_ds_broker.c harness/tests/fake_regs.c $(DS_SRCS)
 test_ds_bts_SRCS := harness/tests/test_ds_bts.c harness/tests/fake_regs.c $(DS_SRCS)
+test_ds_setup_SRCS := harness/tests/test_ds_setup.c harness/tests/fake_regs.c $(DS_SRCS)
 
 HOST_TESTS += test_compare test_connect
 test_compare_SRCS = harness/tests/test_compare.c harness/compare.c harness/crossing.c
@@ -83,8 +84,10 @@ record_ptrace_SRCS = harness/tests/record_ptrace.c
 HOST_TESTS += test_model_store
 test_model_store_SRCS := harness/tests/test_model_store.c \
     $(addprefix hw/model/,record.c msr.c walk.c state.c config.c policy.c defect.c)
-HOST_TESTS += test_ds_session
+HOST_TESTS += test_ds_session test_ds_session_use test_ds_switch
 test_ds_session_SRCS := harness/tests/test_ds_session.c harness/tests/fake_regs.c $(DS_SRCS)
+test_ds_session_use_SRCS := harness/tests/test_ds_session_use.c harness/tests/fake_regs.c $(DS_SRCS)
+test_ds_switch_SRCS := harness/tests/test_ds_switch.c harness/tests/fake_regs.c $(DS_SRCS)
 # Random bytes; for the coverage-guided run see the file's head.
 HOST_TESTS += test_ds_fuzz
 test_ds_fuzz_SRCS := harness/tests/fuzz_ds_session.c harness/tests/fake_regs.c $(DS_SRCS)
