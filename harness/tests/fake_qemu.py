@@ -93,6 +93,7 @@ def main(words):
         print("no such machine", file=sys.stderr)
         return 1
     if play == "silent":
+        print(os.getpid(), file=sys.stderr, flush=True)
         time.sleep(60)
     elif play == "usage":
         say(sample.wire_bytes(USAGE))

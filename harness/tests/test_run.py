@@ -6,6 +6,7 @@ import os
 import subprocess
 import sys
 import tempfile
+import time
 import unittest
 from pathlib import Path
 
@@ -32,9 +33,8 @@ class Runner(unittest.TestCase):
                "OVMF_VARS": str(self.code), "FAKE_QEMU": play, **env}
         done = subprocess.run(
             [sys.executable, str(ROOT / "harness/run.py"), "--image", str(self.image),
-             "--out", str(self.out), "--profile", "sample", "--check-timeout", "1",
-             "--boot-timeout", "2", "--leave-timeout", "1", *words, "--", *options],
-            env=env, capture_output=True, text=True, timeout=60, check=False)
+             "--out", str(self.out), "--profile", "sample", *words, "--", *options],
+            env=env, capture_output=True, text=True, timeout=120, check=False)
         self.assertEqual(done.stderr, "")
         lines = done.stdout.splitlines()
         self.assertTrue(lines[-1].startswith("status: %d " % done.returncode), lines)
@@ -76,7 +76,7 @@ class Runner(unittest.TestCase):
         self.assertIn("bts.record.size: skip, profile sample expects pass", lines[-1])
 
     def test_hang_names_the_check(self):
-        status, lines = self.run_play("hang")
+        status, lines = self.run_play("hang", "--check-timeout", "2")
         self.assertEqual(status, 2)
         self.assertIn("hang in bts.pmi.threshold", lines[-1])
         checks = self.report()["checks"]
@@ -86,7 +86,7 @@ class Runner(unittest.TestCase):
         self.assertEqual({c["reason"] for c in checks[3:]}, {"not run"})
 
     def test_flood_runs_out_of_time(self):
-        status, lines = self.run_play("flood", "--timeout", "2")
+        status, lines = self.run_play("flood", "--timeout", "5")
         self.assertEqual(status, 2)
         self.assertIn("time is up in bts.pmi.threshold", lines[-1])
 
@@ -101,12 +101,28 @@ class Runner(unittest.TestCase):
         self.assertTrue(any("started again in bts.pmi.threshold" in x for x in lines), lines)
 
     def test_silence(self):
-        status, lines = self.run_play("silent")
+        status, lines = self.run_play("silent", "--boot-timeout", "2")
         self.assertEqual(status, 2)
         self.assertIn("no banner", lines[-1])
 
+    def test_a_terminated_runner_takes_its_machine_along(self):
+        env = {**os.environ, "QEMU": FAKE, "OVMF_CODE": str(self.code), "FAKE_QEMU": "silent"}
+        runner = subprocess.Popen(
+            [sys.executable, str(ROOT / "harness/run.py"), "--image", str(self.image),
+             "--out", str(self.out)], env=env, stdout=subprocess.PIPE, text=True)
+        said = self.out / "qemu.log"
+        for _ in range(300):
+            if said.is_file() and said.read_text().endswith("\n"):
+                break
+            time.sleep(0.1)
+        runner.terminate()
+        lines = runner.communicate(timeout=60)[0].splitlines()
+        self.assertEqual((runner.returncode, lines[-1]), (2, "status: 2 interrupted"))
+        with self.assertRaises(ProcessLookupError):
+            os.kill(int(said.read_text()), 0)
+
     def test_linger(self):
-        status, lines = self.run_play("linger")
+        status, lines = self.run_play("linger", "--leave-timeout", "1")
         self.assertEqual(status, 2)
         self.assertIn("did not stop after its end line", lines[-1])
 

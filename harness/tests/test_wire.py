@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """The wire parser: a good log has no fault, and every way of spoiling one is seen."""
 
+import copy
 import os
 import random
 import unittest
@@ -87,9 +88,25 @@ class CutLog(unittest.TestCase):
         for data in recorded():
             end = data.index(b"# waymark end ")
             whole = data.index(b"\n", end) + 1
+            parser = wire.Parser()
             for size in range(whole):
-                self.assertNotEqual(wire.parse(data[:size]).faults, [], size)
-            self.assertEqual(wire.parse(data[:whole]).faults, [])
+                self.assertNotEqual(self.as_if_cut(parser), [], size)
+                parser.feed(data[size:size + 1])
+            self.assertEqual(self.as_if_cut(parser), [])
+
+    @staticmethod
+    def as_if_cut(parser):
+        """The faults if no byte came any more; the parser goes on untouched."""
+        trial = copy.copy(parser)
+        trial.log = copy.copy(parser.log)
+        trial.log.faults = list(parser.log.faults)
+        return trial.finish().faults
+
+    def test_cut_and_parsed_anew(self):
+        """The same from the start, without any state carried over."""
+        data = sample.log()
+        for size in range(len(data)):
+            self.assertNotEqual(wire.parse(data[:size]).faults, [], size)
 
     def test_no_lost_line_is_good(self):
         """Any single line that carries a result, the plan, a step or an end matters."""
