@@ -238,11 +238,36 @@ static bool move_extended(struct model_cpu *cpu, const struct insn *insn, unsign
     return true;
 }
 
+/* Opcodes without ModRM whose low bits name a register, and pushes of immediates. */
+static bool by_low_bits(struct model_cpu *cpu, const struct insn *insn)
+{
+    unsigned full = insn->operand_bytes;
+    unsigned low = (insn->opcode & 7) | (insn->rex & REX_B ? 8 : 0);
+    uint64_t immediate = (uint64_t)insn->immediate;
+    switch (insn->opcode) {
+    case 0x50 ... 0x57:
+        return full != 2 && push(cpu, cpu->gpr[low]);
+    case 0x58 ... 0x5f:
+        return full != 2 && pop(cpu, low);
+    case 0x68:
+    case 0x6a:
+        return full != 2 && push(cpu, immediate);
+    case 0x90:
+        return !(insn->rex & REX_B);
+    case 0xb0 ... 0xb7:
+        put(cpu, insn, low, 1, immediate);
+        return true;
+    case 0xb8 ... 0xbf:
+        put(cpu, insn, low, full, immediate);
+        return true;
+    }
+    return false;
+}
+
 static bool one_byte(struct model_cpu *cpu, const struct insn *insn)
 {
     unsigned opcode = insn->opcode, full = insn->operand_bytes;
     unsigned bytes = opcode & 1 ? full : 1;
-    unsigned low = (opcode & 7) | (insn->rex & REX_B ? 8 : 0);
     uint64_t immediate = (uint64_t)insn->immediate;
     struct place place;
     switch (opcode) {
@@ -256,15 +281,8 @@ static bool one_byte(struct model_cpu *cpu, const struct insn *insn)
         if (opcode >> 3 != 7)
             put(cpu, insn, RAX, bytes, immediate);
         return true;
-    case 0x50 ... 0x57:
-        return full != 2 && push(cpu, cpu->gpr[low]);
-    case 0x58 ... 0x5f:
-        return full != 2 && pop(cpu, low);
     case 0x63:
         return full == 8 && move_extended(cpu, insn, 4, true);
-    case 0x68:
-    case 0x6a:
-        return full != 2 && push(cpu, immediate);
     case 0x80:
     case 0x81:
     case 0x83:
@@ -288,17 +306,9 @@ static bool one_byte(struct model_cpu *cpu, const struct insn *insn)
             return false;
         put(cpu, insn, reg_field(insn), full, effective_address(cpu, insn));
         return true;
-    case 0x90:
-        return !(insn->rex & REX_B);
     case 0xa8:
     case 0xa9:
         alu_operate(cpu, 4, get(cpu, insn, RAX, bytes), truncate_to(immediate, bytes), bytes);
-        return true;
-    case 0xb0 ... 0xb7:
-        put(cpu, insn, low, 1, immediate);
-        return true;
-    case 0xb8 ... 0xbf:
-        put(cpu, insn, low, full, immediate);
         return true;
     case 0xc0:
     case 0xc1:
@@ -319,7 +329,7 @@ static bool one_byte(struct model_cpu *cpu, const struct insn *insn)
     case 0xff:
         return increment(cpu, insn, bytes);
     }
-    return false;
+    return by_low_bits(cpu, insn);
 }
 
 static bool two_byte(struct model_cpu *cpu, const struct insn *insn)
