@@ -57,6 +57,12 @@ void run_held(struct run *run)
         run->verdict = VERDICT_PASS;
 }
 
+bool run_expect_eq(struct run *run, uint64_t got, uint64_t want, const char *what)
+{
+    return EXPECT(run, got == want, "%s: got %llx, want %llx", what, (unsigned long long)got,
+                  (unsigned long long)want);
+}
+
 void run_stop(struct run *run)
 {
     (void)run;

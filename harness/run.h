@@ -75,12 +75,9 @@ char *run_text(size_t bytes);
 #define EXPECT(run, condition, ...)                                                            \
     ((condition) ? (run_held(run), true) : (run_fail(run, __VA_ARGS__), false))
 
-#define EXPECT_EQ(run, got, want, what)                                                        \
-    do {                                                                                       \
-        uint64_t got_ = (got), want_ = (want);                                                 \
-        EXPECT(run, got_ == want_, "%s: got %llx, want %llx", what, (unsigned long long)got_,  \
-               (unsigned long long)want_);                                                     \
-    } while (0)
+/* A function, because there are hundreds of them: "what: got X, want Y" in hexadecimal. */
+bool run_expect_eq(struct run *run, uint64_t got, uint64_t want, const char *what);
+#define EXPECT_EQ(run, got, want, what) run_expect_eq(run, got, want, what)
 
 /* Ends the check as a failure when it does not hold. */
 #define REQUIRE(run, condition, ...)                                                           \
