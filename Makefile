@@ -87,6 +87,24 @@ bench: $(IMAGE)
 defects policies: $(IMAGE)
 	$(PYTHON) harness/trial.py --what $@ --image $(IMAGE) --out $(OUT) --accel $(ACCEL) -- $(ARGS)
 
+# --- for a real machine
+
+DISK   = $(OUT)/waymark.img
+SIGNED = $(OUT)/signed
+
+image: $(DISK)
+$(DISK): $(IMAGE) harness/disk.py
+	$(PYTHON) harness/disk.py $(IMAGE) $@
+
+# With a key of your own, whose certificate the machine's firmware has in db.
+sign: $(IMAGE)
+	@test -n "$(KEY)" -a -n "$(CERT)" || \
+	    { echo 'usage: make sign KEY=db.key CERT=db.pem' >&2; exit 2; }
+	@mkdir -p $(SIGNED)
+	sbsign --key $(KEY) --cert $(CERT) --output $(SIGNED)/BOOTX64.EFI $(IMAGE)
+	sbverify --cert $(CERT) $(SIGNED)/BOOTX64.EFI
+	$(PYTHON) harness/disk.py $(SIGNED)/BOOTX64.EFI $(SIGNED)/waymark.img
+
 check: $(IMAGE) host-tests wtr
 	$(PYTHON) harness/check.py --out $(OUT)
 
@@ -117,7 +135,9 @@ help:
 	@echo 'make              the image, at $(IMAGE)'
 	@echo 'make deps         install what is missing from the distribution'
 	@echo 'make run-qemu     boot it once; ARGS="run=bts.cpl.* cpus=2" ACCEL=tcg|auto|kvm'
-	@echo 'make debug        the same, waiting for GDB'
+	@echo 'make image        a disk for a USB stick, at $(DISK)'
+	@echo 'make sign         the same, signed for Secure Boot: KEY=db.key CERT=db.pem'
+	@echo 'make debug        the same as run-qemu, waiting for GDB'
 	@echo 'make defects      break the model in every way it knows: the suite must notice each'
 	@echo 'make policies     every open question answered otherwise: the suite must name it'
 	@echo 'make bench        speed figures, as ratios of one run'
@@ -126,5 +146,5 @@ help:
 	@echo 'make clean        remove $(OUT)'
 
 FORCE:
-.PHONY: all deps run-qemu debug bench defects policies check wtr host-tests clean help FORCE
+.PHONY: all deps run-qemu image sign debug bench defects policies check wtr host-tests clean help FORCE
 .DELETE_ON_ERROR:
