@@ -85,41 +85,38 @@ static void emit(struct sink *sink, const struct expected_edge *edge, uint64_t t
             sink->out[sink->count] = *edge;
 }
 
-static void emit_entry(struct sink *sink, const struct workload *w,
-                       const struct guest_place *place)
+struct expected_edge edge_entry(const struct guest_place *place, uint64_t entry)
 {
-    struct expected_edge edge = {
+    return (struct expected_edge){
         .from = place->caller,
-        .to = place->base + (uint64_t)(int64_t)w->entry,
+        .to = entry,
         .kind = place->ring ? EDGE_IRET : EDGE_CALL_INDIRECT,
         .cpl_after = (uint8_t)place->ring,
         .flags = place->ring ? EDGE_OPTIONAL : 0,
     };
-
-    emit(sink, &edge, 1);
 }
 
-static void emit_exit(struct sink *sink, const struct guest_place *place)
+struct expected_edge edge_exit(const struct guest_place *place)
 {
-    struct expected_edge edge = {
+    return (struct expected_edge){
         .from = place->base + (uint64_t)(guest_exit_syscall - __guest_start),
         .to = syscall_entry_address(),
         .kind = EDGE_SYSCALL,
         .cpl_before = 3,
         .flags = EDGE_OPTIONAL,
     };
-
-    emit(sink, &edge, 1);
 }
 
 size_t edges_resolve(const struct workload *w, const struct guest_place *place,
                      struct expected_edge *out, size_t max)
 {
     struct sink sink = {out, max, 0};
+    struct expected_edge entry = edge_entry(place, place->base + (uint64_t)(int64_t)w->entry);
+    struct expected_edge leaving = edge_exit(place);
 
     if (!w->edge_count)
         return 0;
-    emit_entry(&sink, w, place);
+    emit(&sink, &entry, 1);
     for (const struct edge *e = w->edges; e < w->edges + w->edge_count; e++) {
         struct expected_edge edge = {
             .from = point_address(place, e->from_point, e->from),
@@ -137,6 +134,6 @@ size_t edges_resolve(const struct workload *w, const struct guest_place *place,
         emit(&sink, &edge, e->repeat ? e->repeat : place->argument);
     }
     if (place->ring)
-        emit_exit(&sink, place);
+        emit(&sink, &leaving, 1);
     return sink.count;
 }

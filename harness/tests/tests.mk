@@ -43,6 +43,10 @@ test_guest_tables_SRCS := harness/tests/test_guest_tables.c $(GUEST_HOST_SRCS)
 test_guest_tables_LIBS := $(GUEST_HOST_LIBS)
 test_guest_steps_SRCS := harness/tests/test_guest_steps.c $(GUEST_HOST_SRCS)
 test_guest_steps_LIBS := $(GUEST_HOST_LIBS)
+HOST_TESTS += test_generate
+test_generate_SRCS := harness/tests/test_generate.c $(wildcard guest/generate*.c) \
+                      $(GUEST_HOST_SRCS)
+test_generate_LIBS := $(GUEST_HOST_LIBS)
 
 HOST_TESTS += test_hw_paging
 test_hw_paging_SRCS = harness/tests/test_hw_paging.c hw/paging.c
