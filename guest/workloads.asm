@@ -26,6 +26,8 @@ PAGE_JCC_AT_END
 PAGE_JCC_CROSSING
 %include "guest/page_fault.asm"
 %include "guest/trap.asm"
+%include "guest/debug.asm"
+%include "guest/shadow.asm"
 %include "guest/far.asm"
 %include "guest/program.asm"
 %include "guest/bench.asm"

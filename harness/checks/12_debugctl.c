@@ -89,7 +89,7 @@ CHECK(reserved_bits, .name = "bts.debugctl.reserved_bits", .clauses = "DCTL-02",
     broker_resync();
 }
 
-CHECK(conditional_bits, .name = "bts.debugctl.conditional_bits", .clauses = "DCTL-02",
+CHECK(conditional_bits, .name = "bts.debugctl.conditional_bits", .clauses = "DCTL-02 DCTL-11",
       .kind = CHARACTERISE, .needs = NEED_BTS)
 {
     static const struct {
