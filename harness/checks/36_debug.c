@@ -85,20 +85,51 @@ static void arm(struct run *run, const struct cause *cause, const struct workloa
     dr7_write(DR7_FIXED | DR7_G0 | cause->dr7);
 }
 
-/* Runs the cause under a trace, with these bits of DEBUGCTL beside it. The trace stays open. */
+/* LBR cannot be set beside TR everywhere, and is dropped where other means replaced it. */
+static uint64_t set_extra(struct run *run)
+{
+    uint64_t debugctl = 0;
+
+    NEED(run, broker_set(BROKER_BLOCK_STEP, DEBUGCTL_BTF) == DS_OK, "BTF cannot be set");
+    broker_set(BROKER_LBR, DEBUGCTL_LBR);
+    broker_raw_read_debugctl(&debugctl);
+    if (!(debugctl & DEBUGCTL_LBR))
+        broker_clear(BROKER_LBR);
+    return debugctl;
+}
+
+static void clear_extra(void)
+{
+    broker_clear(BROKER_LBR);
+    broker_clear(BROKER_BLOCK_STEP);
+}
+
+/*
+ * Runs the cause under a trace, on request with BTF and LBR set for just that time: software
+ * that models them is slow while they are. The trace stays open.
+ */
 static struct seen raise(struct run *run, struct trace *t, const struct cause *cause,
-                         unsigned ring)
+                         unsigned ring, bool extra)
 {
     const struct workload *w = trace_find(run, cause->workload);
     struct seen seen = {0};
-    struct guest_run r = {.on_trap = on_trap, .listener = &seen};
+    struct guest_run r = {.workload = w, .ring = ring, .on_trap = on_trap, .listener = &seen};
+    struct guest_call call;
+    uint64_t returned = 0;
+    enum ds_error error;
 
-    trace_open(run, t, &(struct trace_setup){.records = 2048});
-    trace_guest(run);
+    trace_open(run, t, &(struct trace_setup){.records = 512});
+    call = guest_prepare(trace_guest(run), &r);
     run_defer(run, close_debug, NULL);
     arm(run, cause, w, ring);
-    trace_workload(t, w, ring, &r);
+    if (extra)
+        set_extra(run);
+    error = bts_bracket(&t->bts, call.fn, call.arg, &returned);
+    clear_extra();
     dr7_write(DR7_FIXED);
+    guest_finish(trace_guest(run), &r, returned);
+    NEED(run, error == DS_OK && r.end == GUEST_RETURNED, "%s did not return", w->name);
+    trace_collect(t);
     return seen;
 }
 
@@ -134,7 +165,7 @@ static struct compare_result judge(struct run *run, const struct cause *cause)
         struct trace t;
         size_t count;
 
-        seen = raise(run, &t, cause, ring);
+        seen = raise(run, &t, cause, ring, false);
         if (!came(run, &seen, cause))
             run_stop(run);
         e = trace_expected(run, trace_find(run, cause->workload), ring, 0, &count);
@@ -167,27 +198,12 @@ CHECK(watch, .name = "bts.debug.watchpoint", .clauses = "GEN-07 GEN-10", .kind =
                                                 : "no record");
 }
 
-/* LBR cannot be set beside TR everywhere, and is dropped where other means replaced it. */
-static uint64_t set_extra(struct run *run)
-{
-    uint64_t debugctl = 0;
-
-    NEED(run, broker_set(BROKER_BLOCK_STEP, DEBUGCTL_BTF) == DS_OK, "BTF cannot be set");
-    broker_set(BROKER_LBR, DEBUGCTL_LBR);
-    broker_raw_read_debugctl(&debugctl);
-    if (!(debugctl & DEBUGCTL_LBR))
-        broker_clear(BROKER_LBR);
-    return debugctl;
-}
-
 static void expect_bits(struct run *run, const struct cause *cause, unsigned ring)
 {
     struct seen seen;
     struct trace t;
-    uint64_t extra = set_extra(run);
 
-    EXPECT(run, extra & DEBUGCTL_BTF, "BTF does not read back");
-    seen = raise(run, &t, cause, ring);
+    seen = raise(run, &t, cause, ring, true);
     if (!EXPECT(run, seen.traps >= 1, "%s in ring %u: no debug exception", cause->name, ring))
         return;
     EXPECT(run, !(seen.debugctl & DEBUGCTL_BTF), "%s in ring %u: BTF is set in the handler",
@@ -216,20 +232,26 @@ CHECK(untraced_bits, .name = "bts.debug.untraced_bits", .clauses = "LBR-03", .ki
       .needs = NEED_BTS)
 {
     const struct workload *w = trace_find(run, execution.workload);
-    struct seen seen = {0};
-    struct guest_run r = {.workload = w, .ring = 3, .on_trap = on_trap, .listener = &seen};
-    uint64_t before = set_extra(run), after = 0;
 
-    trace_guest(run);
-    run_defer(run, close_debug, NULL);
-    guest_run(trace_guest(run), &r);
-    broker_raw_read_debugctl(&after);
-    EXPECT_EQ(run, after, before, "IA32_DEBUGCTL after a run without #DB");
-    EXPECT_EQ(run, seen.traps, 0, "debug exceptions with DR7 clear");
-    arm(run, &execution, w, 3);
-    guest_run(trace_guest(run), &r);
-    dr7_write(DR7_FIXED);
-    EXPECT_EQ(run, seen.traps, 1, "debug exceptions with a breakpoint");
-    EXPECT_EQ(run, seen.debugctl & (DEBUGCTL_LBR | DEBUGCTL_BTF), 0,
-              "LBR and BTF in the handler");
+    for (unsigned armed = 0; armed <= 1; armed++) {
+        struct seen seen = {0};
+        struct guest_run r = {.workload = w, .ring = 3, .on_trap = on_trap, .listener = &seen};
+        struct guest_call call = guest_prepare(trace_guest(run), &r);
+        uint64_t before, after = 0, returned;
+
+        run_defer(run, close_debug, NULL);
+        if (armed)
+            arm(run, &execution, w, 3);
+        before = set_extra(run);
+        returned = call.fn(call.arg);
+        broker_raw_read_debugctl(&after);
+        clear_extra();
+        dr7_write(DR7_FIXED);
+        guest_finish(trace_guest(run), &r, returned);
+        EXPECT(run, before & DEBUGCTL_BTF, "BTF does not read back");
+        EXPECT_EQ(run, seen.traps, armed, "debug exceptions");
+        EXPECT_EQ(run, after, before, "IA32_DEBUGCTL in the end: the broker sets it again");
+        EXPECT_EQ(run, seen.debugctl & (DEBUGCTL_LBR | DEBUGCTL_BTF), 0,
+                  "LBR and BTF in the handler");
+    }
 }

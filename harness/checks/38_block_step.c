@@ -64,7 +64,26 @@ static void open_steps(struct run *run, struct steps *s, bool rearm)
     before = trap_set(VECTOR_DB, on_step, s);
     run_defer(run, close_steps, &before);
     broker_rearm(BROKER_BLOCK_STEP, rearm);
-    NEED(run, broker_set(BROKER_BLOCK_STEP, DEBUGCTL_BTF) == DS_OK, "BTF cannot be set");
+}
+
+/* Runs it in ring 3 with BTF set for just that time, traced or, with t NULL, not. */
+static void run_steps(struct run *run, struct trace *t, struct guest_run *r)
+{
+    struct guest_call call = guest_prepare(trace_guest(run), r);
+    enum ds_error error = broker_set(BROKER_BLOCK_STEP, DEBUGCTL_BTF);
+    uint64_t returned = 0;
+
+    NEED(run, error == DS_OK, "BTF cannot be set");
+    if (t)
+        error = bts_bracket(&t->bts, call.fn, call.arg, &returned);
+    else
+        returned = call.fn(call.arg);
+    broker_clear(BROKER_BLOCK_STEP);
+    guest_finish(trace_guest(run), r, returned);
+    NEED(run, error == DS_OK, "the trace is refused");
+    NEED(run, r->end == GUEST_RETURNED, "%s did not return", r->workload->name);
+    if (t)
+        trace_collect(t);
 }
 
 /* Targets of the branches that stay in ring 3: where the traps must be. */
@@ -107,8 +126,7 @@ CHECK(branches_only, .name = "bts.block_step.branches_only", .clauses = "BTF-01 
 
         trace_guest(run);
         open_steps(run, &s, true);
-        NEED(run, guest_run(trace_guest(run), &r) == GUEST_RETURNED, "%s did not return",
-             w->name);
+        run_steps(run, NULL, &r);
         expect_targets(run, w, &s);
         run_deferred_now(run);
     }
@@ -120,17 +138,17 @@ CHECK(traced, .name = "bts.block_step.traced", .clauses = "BTF-01 BTF-05 GEN-01"
 {
     for (unsigned i = 0; i < WALKS; i++) {
         const struct workload *w = trace_find(run, walks[i]);
-        struct guest_run r = {.step = true};
+        struct guest_run r = {.workload = w, .ring = 3, .step = true};
         uint64_t trap = trace_vector_entry(VECTOR_DB), want[TRAPS_MAX];
         size_t count = targets(run, w, want), at = 0, taken = 0;
         struct guest_place place = guest_place(trace_guest(run), 3, 0);
         struct steps s;
         struct trace t;
 
-        trace_open(run, &t, &(struct trace_setup){.records = 8192});
+        trace_open(run, &t, &(struct trace_setup){.records = 4096});
         trace_guest(run);
         open_steps(run, &s, true);
-        trace_workload(&t, w, 3, &r);
+        run_steps(run, &t, &r);
         expect_targets(run, w, &s);
         /* Each branch, and where #DB is recorded its record right behind, nowhere else. */
         for (size_t k = 0; k < t.count; k++) {
@@ -158,14 +176,14 @@ CHECK(without_tf, .name = "bts.block_step.without_tf", .clauses = "BTF-01", .kin
       .needs = NEED_BTS)
 {
     const struct workload *w = trace_find(run, walks[0]);
-    struct guest_run r = {0};
+    struct guest_run r = {.workload = w, .ring = 3};
     struct steps s;
     struct trace t;
 
     trace_open(run, &t, &(struct trace_setup){.records = 256});
     trace_guest(run);
     open_steps(run, &s, true);
-    trace_workload(&t, w, 3, &r);
+    run_steps(run, &t, &r);
     EXPECT_EQ(run, s.count, 0, "debug exceptions with BTF set and TF clear");
     trace_expect_workload(&t, w, 3, NULL);
 }
@@ -182,7 +200,7 @@ CHECK(cleared, .name = "bts.block_step.cleared", .clauses = "BTF-02", .kind = MU
 
     trace_guest(run);
     open_steps(run, &s, false);
-    guest_run(trace_guest(run), &r);
+    run_steps(run, NULL, &r);
     targets(run, w, want);
     REQUIRE(run, s.count >= 2, "%u debug exceptions", s.count);
     EXPECT_EQ(run, s.rip[0], want[0], "first trap");
@@ -205,7 +223,7 @@ CHECK(across_interrupt, .name = "bts.block_step.across_interrupt", .clauses = "B
 
     trace_guest(run);
     open_steps(run, &s, true);
-    NEED(run, guest_run(trace_guest(run), &r) == GUEST_RETURNED, "%s did not return", w->name);
+    run_steps(run, NULL, &r);
     e = trace_expected(run, w, 3, 0, &count);
     for (size_t i = 0; i < count; i++) {
         if (e[i].kind == EDGE_INT)
