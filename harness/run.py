@@ -235,7 +235,7 @@ def debug(run):
     elf = Path(run.args.image).with_name("waymark.elf")
     with run.machine("tcg", gdb=run.args.gdb_port) as machine:
         print("QEMU waits on port %d.  In another terminal:" % run.args.gdb_port)
-        print("gdb -ex 'add-symbol-file %s -o %s' -ex 'target remote :%d'" % (
+        print("gdb -ex 'add-symbol-file %s -o %s' -ex 'target remote 127.0.0.1:%d'" % (
             elf, base, run.args.gdb_port))
         print("Use hbreak before the image is loaded: a software breakpoint would be "
               "overwritten.", flush=True)

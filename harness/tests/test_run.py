@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """The runner from command line to files, against a fake QEMU: each ending, its status."""
 
+import io
 import json
 import os
 import subprocess
@@ -10,7 +11,7 @@ import time
 import unittest
 from pathlib import Path
 
-from harness import schema
+from harness import run, schema, wire
 from harness.tests import sample
 
 ROOT = Path(__file__).resolve().parent.parent.parent
@@ -191,24 +192,45 @@ class Runner(unittest.TestCase):
             self.assertEqual(status, 3, (words, options, lines))
             self.assertFalse((self.out / "volume.img").exists())
 
-    def test_progress_on_a_terminal_only(self):
-        """Standard error is a terminal here; test_pass shows that a pipe gets nothing."""
-        ours, theirs = os.openpty()
-        self.addCleanup(os.close, ours)
-        env = {**os.environ, "QEMU": FAKE, "OVMF_CODE": str(self.code), "FAKE_QEMU": "pass"}
-        subprocess.run([sys.executable, str(ROOT / "harness/run.py"), "--image",
-                        str(self.image), "--out", str(self.out), "--profile", "sample"],
-                       env=env, stdout=subprocess.DEVNULL, stderr=theirs, timeout=60,
-                       check=True)
-        os.close(theirs)
-        shown = os.read(ours, 65536).decode()
-        self.assertIn("/5 bts.", shown)
-        self.assertTrue(shown.endswith("\r\x1b[K"), repr(shown[-20:]))
-
     def test_old_results_do_not_survive(self):
         self.run_play("pass")
         self.run_play("die")
         self.assertNotEqual(self.report()["verdict"], "pass")
+
+
+class Terminal(io.StringIO):
+    """A stream that says whether it is a terminal."""
+
+    def __init__(self, answer):
+        super().__init__()
+        self.answer = answer
+
+    def isatty(self):
+        return self.answer
+
+
+class Progress(unittest.TestCase):
+    """One line, rewritten, on a terminal; test_pass shows that the runner asks the stream."""
+
+    def shown(self, terminal):
+        stream = Terminal(terminal)
+        progress = run.Progress(stream)
+        parser = wire.Parser()
+        for line in sample.log().splitlines(True):
+            parser.feed(line)
+            progress(parser.log)
+        progress.clear()
+        return stream.getvalue()
+
+    def test_terminal(self):
+        shown = self.shown(True)
+        for number, check in enumerate(sample.CHECKS):
+            self.assertIn("\r\x1b[K%d/5 %s" % (number, check[0]), shown)
+        self.assertNotIn("\n", shown)
+        self.assertTrue(shown.endswith("\r\x1b[K"))
+
+    def test_anything_else(self):
+        self.assertEqual(self.shown(False), "")
 
 
 if __name__ == "__main__":
