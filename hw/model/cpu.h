@@ -10,7 +10,7 @@
 
 #define HOST_STACK_BYTES  16384
 #define TRANSLATION_SLOTS 64
-#define DECODED_SLOTS     128
+#define DECODED_SLOTS     2048
 #define RUN_SLOTS         64
 #define WINDOW_NONE       0xffffffffu
 
@@ -142,14 +142,32 @@ static inline bool fault_raise(struct model_cpu *cpu, enum vector vector, uint32
 }
 
 /* state.c - the guest's registers */
-unsigned guest_cpl(const struct model_cpu *cpu);
-enum decode_mode guest_mode(const struct model_cpu *cpu);
-bool guest_long_code(const struct model_cpu *cpu);
+static inline bool guest_long_code(const struct model_cpu *cpu)
+{
+    return cpu->vmcb->save.efer & EFER_LMA && cpu->vmcb->save.cs.attributes & SEGMENT_LONG;
+}
+/* The CPL is SS's DPL; one emulator looks at nothing else. */
+static inline unsigned guest_cpl(const struct model_cpu *cpu)
+{
+    return cpu->vmcb->save.ss.attributes >> SEGMENT_DPL_SHIFT & 3;
+}
+static inline unsigned guest_user_access(const struct model_cpu *cpu)
+{
+    return guest_cpl(cpu) == 3 ? ACCESS_USER : 0;
+}
+static inline enum decode_mode guest_mode(const struct model_cpu *cpu)
+{
+    if (guest_long_code(cpu))
+        return DECODE_64;
+    return cpu->vmcb->save.cs.attributes & SEGMENT_BIG ? DECODE_32 : DECODE_16;
+}
+static inline uint64_t truncate_to(uint64_t value, unsigned bytes)
+{
+    return bytes >= 8 ? value : value & ((1ull << (8 * bytes)) - 1);
+}
 uint64_t guest_code_linear(const struct model_cpu *cpu, uint64_t rip);
 uint64_t guest_next_rip(const struct model_cpu *cpu, const struct insn *insn);
-unsigned guest_user_access(const struct model_cpu *cpu);
 uint64_t guest_segment_base(struct model_cpu *cpu, unsigned segment);
-uint64_t truncate_to(uint64_t value, unsigned bytes);
 
 /* segment.c - descriptors */
 struct descriptor {

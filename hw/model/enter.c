@@ -209,10 +209,23 @@ static void fill_control(struct model_cpu *cpu)
 
 /* --- the host's only loop --- */
 
+static bool must_step(const struct model_cpu *cpu)
+{
+    return recording_wanted(cpu) || cpu->debugctl & (DEBUGCTL_LBR | DEBUGCTL_BTF);
+}
+
+/* Several steps for one look at the configuration, which the guest may change as it runs. */
+static void step_on(struct model_cpu *cpu)
+{
+    uint64_t debugctl = cpu->debugctl;
+    for (unsigned i = 0; i < 32 && cpu->debugctl == debugctl; i++)
+        step(cpu);
+}
+
 static void host_loop(struct model_cpu *cpu)
 {
     for (;;) {
-        bool stepping = recording_wanted(cpu) || cpu->debugctl & (DEBUGCTL_LBR | DEBUGCTL_BTF);
+        bool stepping = must_step(cpu);
         if (stepping != cpu->stepping) {
             if (stepping)
                 step_begin(cpu);
@@ -220,7 +233,7 @@ static void host_loop(struct model_cpu *cpu)
                 step_end(cpu);
         }
         if (stepping) {
-            step(cpu);
+            step_on(cpu);
         } else {
             machine_run(cpu);
             handle_exit(cpu);

@@ -2,12 +2,6 @@
 /* The guest's mode, privilege and addresses, read from the VMCB. */
 #include "hw/model/cpu.h"
 
-unsigned guest_cpl(const struct model_cpu *cpu)
-{
-    /* The CPL is SS's DPL; one emulator looks at nothing else. */
-    return cpu->vmcb->save.ss.attributes >> SEGMENT_DPL_SHIFT & 3;
-}
-
 void cpl_set(struct model_cpu *cpu, unsigned cpl)
 {
     struct vmcb_save *save = &cpu->vmcb->save;
@@ -16,26 +10,9 @@ void cpl_set(struct model_cpu *cpu, unsigned cpl)
     save->cpl = (uint8_t)cpl;
 }
 
-bool guest_long_code(const struct model_cpu *cpu)
-{
-    return cpu->vmcb->save.efer & EFER_LMA && cpu->vmcb->save.cs.attributes & SEGMENT_LONG;
-}
-
-enum decode_mode guest_mode(const struct model_cpu *cpu)
-{
-    if (guest_long_code(cpu))
-        return DECODE_64;
-    return cpu->vmcb->save.cs.attributes & SEGMENT_BIG ? DECODE_32 : DECODE_16;
-}
-
 uint64_t guest_code_linear(const struct model_cpu *cpu, uint64_t rip)
 {
     return guest_long_code(cpu) ? rip : (uint32_t)(cpu->vmcb->save.cs.base + rip);
-}
-
-unsigned guest_user_access(const struct model_cpu *cpu)
-{
-    return guest_cpl(cpu) == 3 ? ACCESS_USER : 0;
 }
 
 uint64_t guest_segment_base(struct model_cpu *cpu, unsigned segment)
@@ -48,11 +25,6 @@ uint64_t guest_segment_base(struct model_cpu *cpu, unsigned segment)
     if (segment >= SEGMENT_FS) /* live in the processor, not in the VMCB */
         machine_save_hidden(cpu);
     return segments[segment]->base;
-}
-
-uint64_t truncate_to(uint64_t value, unsigned bytes)
-{
-    return bytes >= 8 ? value : value & ((1ull << (8 * bytes)) - 1);
 }
 
 uint64_t guest_next_rip(const struct model_cpu *cpu, const struct insn *insn)
