@@ -28,7 +28,11 @@
 #define MISC_ENABLE_BTS_UNAVAILABLE  (1ull << 11) /* RO */
 #define MISC_ENABLE_PEBS_UNAVAILABLE (1ull << 12) /* RO */
 
-#define MSR_LBR_SELECT 0x1C8u
+#define MSR_LBR_SELECT     0x1C8u /* a set bit leaves a kind of branch out of the LBR stack */
+#define LBR_SELECT_CPL_0   (1ull << 0)
+#define LBR_SELECT_CPL_123 (1ull << 1)
+#define LBR_SELECT_JCC     (1ull << 2)
+#define MSR_LASTBRANCH_TOS 0x1C9u /* number of the newest entry of the LBR stack */
 
 #define MSR_IA32_DEBUGCTL              0x1D9u
 #define DEBUGCTL_LBR                   (1ull << 0)
@@ -52,9 +56,24 @@
 #define PAT_WB                     0x06u
 #define PAT_UC_MINUS               0x07u
 #define MSR_IA32_PERF_CAPABILITIES 0x345u
-#define MSR_IA32_DS_AREA           0x600u
-#define MSR_IA32_PKRS              0x6E1u /* 63:32 reserved; absent on most processors */
-#define MSR_X2APIC_BASE            0x800u /* register at MMIO offset N is MSR 800H + N/16 */
+
+#define MSR_IA32_FIXED_CTR0           0x309u /* instructions retired */
+#define MSR_IA32_FIXED_CTR_CTRL       0x38Du
+#define FIXED_CTR0_ALL_RINGS          3ull
+#define MSR_IA32_PERF_GLOBAL_STATUS   0x38Eu
+#define GLOBAL_STATUS_LBR_FRZ         (1ull << 58)
+#define GLOBAL_STATUS_CTR_FRZ         (1ull << 59)
+#define GLOBAL_STATUS_OVF_BUFFER      (1ull << 62) /* the DS buffer overflowed */
+#define MSR_IA32_PERF_GLOBAL_CTRL     0x38Fu
+#define GLOBAL_CTRL_FIXED_CTR0        (1ull << 32)
+#define MSR_IA32_PERF_GLOBAL_OVF_CTRL 0x390u /* writing 1 clears a status bit */
+#define MSR_IA32_PEBS_ENABLE          0x3F1u
+
+#define MSR_IA32_DS_AREA         0x600u
+#define MSR_IA32_PKRS            0x6E1u /* 63:32 reserved; absent on most processors */
+#define MSR_LASTBRANCH_0_FROM_IP 0x680u /* one register an entry, from Nehalem on */
+#define MSR_LASTBRANCH_0_TO_IP   0x6C0u
+#define MSR_X2APIC_BASE          0x800u /* register at MMIO offset N is MSR 800H + N/16 */
 
 #define MSR_IA32_EFER 0xC0000080u
 #define EFER_SCE      (1ull << 0)

@@ -140,3 +140,23 @@ CHECK(misc_enable_stable, .name = "bts.enum.misc_enable_stable", .clauses = "ENU
     EXPECT_EQ(run, after, before, "IA32_MISC_ENABLE after tracing");
     EXPECT_EQ(run, before, capability()->probe.misc_enable, "IA32_MISC_ENABLE since the start");
 }
+
+/* Seen in the field: PEBS accepted where it was said to be absent, and then not working. */
+CHECK(pebs_unavailable, .name = "bts.enum.pebs_unavailable", .clauses = "ENUM-02", .kind = MUST,
+      .needs = NEED_BTS)
+{
+    uint64_t misc = 0, back = 0;
+    int vector;
+
+    NEED(run, msr_read_try(MSR_IA32_MISC_ENABLE, &misc) == 0, "RDMSR faults");
+    if (!(misc & MISC_ENABLE_PEBS_UNAVAILABLE)) {
+        run_skip(run, "PEBS is available");
+        return;
+    }
+    vector = msr_write_try(MSR_IA32_PEBS_ENABLE, 1);
+    msr_read_try(MSR_IA32_PEBS_ENABLE, &back);
+    EXPECT(run, vector == VECTOR_GP || (vector == 0 && back == 0),
+           "PEBS is unavailable: vector %d, and IA32_PEBS_ENABLE is %llx", vector,
+           (unsigned long long)back);
+    msr_write_try(MSR_IA32_PEBS_ENABLE, 0);
+}

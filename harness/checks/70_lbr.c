@@ -1,0 +1,194 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * The LBR stack beside the trace.
+ *
+ * Claim: none that binds. SDM Vol. 3, "LBR Stack", "IA32_DEBUGCTL MSR": whether both see the
+ *   same branches, whether the stack moves with LBR clear while TR is set, and whether
+ *   LBR_SELECT filters the trace, differs by processor and by edition of the manual.
+ * How: a few branches with LBR, TR and BTS set; LBR is cleared first, so that the stack stands
+ *   still while it is read. Its entries are looked for in the trace, backwards from the newest.
+ * Wrong if: flags share the entries with the addresses: only the 48 low bits are compared.
+ */
+#define CHECK_GROUP "70 bts.lbr"
+#include "ds/broker.h"
+#include "harness/trace.h"
+#include "hw/msr.h"
+#include "hw/string.h"
+
+#define DEPTH_MAX 32u
+#define ADDRESS   0x0000FFFFFFFFFFFFull
+
+struct lbr {
+    unsigned depth, top;
+    uint64_t from[DEPTH_MAX], to[DEPTH_MAX];
+};
+
+/* Depth is the number of entries that can be read; 0 where there is no stack. */
+static void read_stack(struct lbr *lbr)
+{
+    uint64_t top = 0;
+
+    memset(lbr, 0, sizeof(*lbr));
+    if (msr_read_try(MSR_LASTBRANCH_TOS, &top) != 0)
+        return;
+    while (lbr->depth < DEPTH_MAX &&
+           msr_read_try(MSR_LASTBRANCH_0_FROM_IP + lbr->depth, &lbr->from[lbr->depth]) == 0 &&
+           msr_read_try(MSR_LASTBRANCH_0_TO_IP + lbr->depth, &lbr->to[lbr->depth]) == 0)
+        lbr->depth++;
+    lbr->top = lbr->depth ? (unsigned)top % lbr->depth : 0;
+}
+
+static bool stack_empty(const struct lbr *lbr)
+{
+    for (unsigned i = 0; i < lbr->depth; i++)
+        if (lbr->from[i] || lbr->to[i])
+            return false;
+    return true;
+}
+
+static void close_lbr(void *arg)
+{
+    (void)arg;
+    msr_write_try(MSR_LBR_SELECT, 0);
+    broker_clear(BROKER_LBR);
+    broker_resync();
+}
+
+struct traced {
+    uint64_t stop; /* DEBUGCTL with LBR clear, 0 = leave it */
+    unsigned rounds;
+    struct lbr lbr;
+};
+
+/* Branches, then the stack stops and is read. The reading is traced, and is no matter. */
+static uint64_t branches(void *arg)
+{
+    struct traced *traced = arg;
+
+    for (volatile unsigned i = 0; i < traced->rounds; i++)
+        ;
+    if (traced->stop)
+        broker_raw_write_debugctl(traced->stop);
+    read_stack(&traced->lbr);
+    return 0;
+}
+
+/* A stack that fills when LBR is set: anything less ends the check as a SKIP. */
+static void need_stack(struct run *run)
+{
+    struct traced probe = {.rounds = 4};
+    uint64_t debugctl = 0;
+
+    run_defer(run, close_lbr, NULL);
+    broker_set(BROKER_LBR, DEBUGCTL_LBR);
+    broker_raw_read_debugctl(&debugctl);
+    branches(&probe);
+    broker_clear(BROKER_LBR);
+    if (debugctl & DEBUGCTL_LBR && probe.lbr.depth && !stack_empty(&probe.lbr))
+        return;
+    run_skip(run,
+             debugctl & DEBUGCTL_LBR ? "the LBR stack stays empty" : "LBR reads back as 0");
+    run_stop(run);
+}
+
+/* How many entries, from the newest back, are the records that end at some place near at. */
+static unsigned same_from(const struct trace *t, const struct lbr *lbr, size_t at)
+{
+    unsigned same = 0;
+
+    for (; same < lbr->depth && same <= at; same++) {
+        unsigned entry = (lbr->top + lbr->depth - same) % lbr->depth;
+        const struct trace_record *r = &t->records[at - same];
+
+        if ((r->from ^ lbr->from[entry]) & ADDRESS || (r->to ^ lbr->to[entry]) & ADDRESS)
+            break;
+    }
+    return same;
+}
+
+CHECK(same_stream, .name = "bts.lbr.same_stream", .clauses = "LBR-04", .kind = CHARACTERISE,
+      .needs = NEED_BTS)
+{
+    struct traced traced = {.stop = DEBUGCTL_TR | DEBUGCTL_BTS, .rounds = 40};
+    unsigned best = 0;
+    struct trace t;
+
+    need_stack(run);
+    trace_open(run, &t, &(struct trace_setup){.records = 2048});
+    broker_set(BROKER_LBR, DEBUGCTL_LBR);
+    trace_call(&t, branches, &traced);
+    broker_clear(BROKER_LBR);
+    broker_resync();
+    for (size_t at = 0; at < t.count; at++) {
+        unsigned same = same_from(&t, &traced.lbr, at);
+
+        best = same > best ? same : best;
+    }
+    EXPECT(run, t.count > traced.lbr.depth, "%zu records, fewer than the stack holds", t.count);
+    run_observe(run, "bts.lbr-depth", "%u", traced.lbr.depth);
+    run_observe(run, "bts.lbr-stream", best == traced.lbr.depth ? "same" : "differs");
+}
+
+CHECK(without_lbr, .name = "bts.lbr.moves_without_lbr", .clauses = "LBR-02",
+      .kind = CHARACTERISE, .needs = NEED_BTS)
+{
+    struct traced traced = {.rounds = 40};
+    struct lbr before;
+    struct trace t;
+
+    need_stack(run);
+    trace_open(run, &t, &(struct trace_setup){.records = 2048});
+    read_stack(&before);
+    trace_call(&t, branches, &traced);
+    EXPECT(run, t.count > 40, "only %zu records", t.count);
+    run_observe(run, "bts.lbr-while-tr",
+                memcmp(&before, &traced.lbr, sizeof(before)) ? "moves" : "still");
+}
+
+/* One edition of the manual says that LBR_SELECT filters the trace as well. */
+CHECK(select, .name = "bts.lbr.select", .clauses = "CPL-06", .kind = CHARACTERISE,
+      .needs = NEED_BTS)
+{
+    const struct workload *w = trace_find(run, "jcc.taken.rel32");
+    size_t records[2];
+    uint64_t back = 0;
+
+    need_stack(run);
+    for (unsigned filtered = 0; filtered < 2; filtered++) {
+        struct trace t;
+
+        trace_open(run, &t, &(struct trace_setup){.records = 512});
+        if (msr_write_try(MSR_LBR_SELECT, filtered ? LBR_SELECT_JCC : 0) ||
+            msr_read_try(MSR_LBR_SELECT, &back) || back != (filtered ? LBR_SELECT_JCC : 0)) {
+            run_skip(run, "LBR_SELECT does not read back");
+            return;
+        }
+        trace_workload(&t, w, 0, NULL);
+        msr_write_try(MSR_LBR_SELECT, 0);
+        records[filtered] = t.count;
+        if (!filtered || t.count == records[0])
+            trace_expect_workload(&t, w, 0, NULL);
+    }
+    EXPECT(run, records[1] <= records[0], "the filter added records");
+    run_observe(run, "bts.lbr-select", records[1] == records[0] ? "lbr-only" : "bts-too");
+}
+
+/* Some processors clear TR when FREEZE_LBRS_ON_PMI is set. */
+CHECK(freeze_and_tr, .name = "bts.lbr.freeze_and_tr", .clauses = "LBR-05", .kind = CHARACTERISE,
+      .needs = NEED_BTS)
+{
+    struct trace t;
+    uint64_t debugctl = 0;
+
+    if (broker_set(BROKER_FREEZE, DEBUGCTL_FREEZE_LBRS_ON_PMI) != DS_OK) {
+        run_skip(run, "FREEZE_LBRS_ON_PMI cannot be set");
+        return;
+    }
+    trace_open(run, &t, &(struct trace_setup){.records = 512});
+    NEED(run, bts_start(&t.bts) == DS_OK, "the trace does not start");
+    broker_raw_read_debugctl(&debugctl);
+    bts_stop(&t.bts);
+    broker_clear(BROKER_FREEZE);
+    EXPECT(run, debugctl & DEBUGCTL_BTS, "BTS is clear as well");
+    run_observe(run, "bts.freeze-lbrs-tr", debugctl & DEBUGCTL_TR ? "kept" : "cleared");
+}
