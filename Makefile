@@ -146,5 +146,6 @@ help:
 	@echo 'make clean        remove $(OUT)'
 
 FORCE:
-.PHONY: all deps run-qemu image sign debug bench defects policies check wtr host-tests clean help FORCE
+.PHONY: all deps run-qemu image sign debug bench defects policies check wtr host-tests clean
+.PHONY: help FORCE
 .DELETE_ON_ERROR:

@@ -31,6 +31,7 @@ libelf-dev /usr/include/gelf.h
 libdw-dev /usr/include/elfutils/libdw.h
 dosfstools /usr/sbin/fsck.fat /sbin/fsck.fat
 gdisk /usr/sbin/sgdisk /sbin/sgdisk
+chromium chromium chromium-browser
 END
 }
 
@@ -58,6 +59,10 @@ local_names() {
     for package in "$@"; do
         if [ "$package" = linux-perf ] && ! apt-cache show linux-perf >/dev/null 2>&1; then
             package=linux-tools-generic
+        fi
+        # Only a shell that fetches a snap on Ubuntu, under this name.
+        if [ "$package" = chromium ] && ! apt-cache show chromium >/dev/null 2>&1; then
+            package=chromium-browser
         fi
         echo "$package"
     done | tr '\n' ' ' | sed 's/ $//'

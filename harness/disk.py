@@ -69,7 +69,8 @@ def partition(path, image, cfg):
     text = path.with_suffix(".cfg")
     text.write_text(cfg, encoding="ascii", newline="\n")
     fat.run("mformat", "-C", "-i", path, "-F", "-c", "1", "-T", str(PARTITION_SECTORS),
-            "-h", "64", "-s", "32", "-H", str(START), "-N", VOLUME_SERIAL, "-v", "WAYMARK", "::")
+            "-h", "64", "-s", "32", "-H", str(START), "-N", VOLUME_SERIAL, "-v", "WAYMARK",
+            "::")
     fat.run("mmd", "-i", path, "::/EFI", "::/EFI/BOOT")
     for source, name in ((image, "BOOTX64.EFI"), (text, "waymark.cfg")):
         os.utime(text, (int(EPOCH), int(EPOCH)))

@@ -37,7 +37,8 @@ class Entry:
 def table(out):
     """All entries for the build in out; those that wait for another one come last."""
     rows = (unit_entries(out) + style_entries(out) + suite_entries(out) +
-            boot_entries(out) + selftest_entries(out) + usage_entries(out) + build_entries(out))
+            boot_entries(out) + selftest_entries(out) + usage_entries(out) +
+            build_entries(out) + wtr_entries(out))
     return sorted(rows, key=lambda entry: bool(entry.after))
 
 
@@ -101,6 +102,9 @@ def suite_entries(out):
               verify=lambda place, log: results(place)),
         Entry("suite.accel", runner(out, "--accel", "auto", options=["run=bts.enum.*"])),
         Entry("suite.list", runner(out, options=["list=1"]), wants=[r"^bts\.\S+ clauses="]),
+        Entry("report.html", [sys.executable, "harness/tests/html_session.py", "@",
+                              out / "check/suite.model/report.json"],
+              wants=["^pages: as expected$"], after=["suite.model"]),
         # The last real log, cut at every byte.
         Entry("python.wire.real", [sys.executable, "-m", "unittest",
                                    "harness.tests.test_wire.CutLog"], after=["suite.model"],
@@ -159,6 +163,13 @@ def build_entries(out):
         Entry("image.size", verify=lambda place, log: image_size(out)),
         Entry("image.reproducible", verify=reproducible),
     ]
+
+
+def wtr_entries(out):
+    """The host tool against stepped programs, perf, a browser, the clock and bad files."""
+    return [Entry("wtr." + name, [sys.executable, "harness/tests/wtr_%s.py" % name, out, "@"],
+                  wants=[r"^(\d+ passed, 0 failed|SKIP: .*)$"])
+            for name in ("truth", "perf", "html", "speed", "usage")]
 
 
 def nothing_ran(place, log):

@@ -17,9 +17,9 @@ if __name__ == "__main__":
     # Run as a file: make the package harness importable whatever the current folder is.
     sys.path[0] = str(Path(__file__).resolve().parent.parent)
 
-from harness import expected, fat, judge, qemu, report, wire  # noqa: E402
+from harness import expected, fat, judge, qemu, report, report_html, wire  # noqa: E402
 
-FILES = ("report.json", "report.tap", "junit.xml", "serial.log", "qemu.log")
+FILES = ("report.json", "report.tap", "junit.xml", "report.html", "serial.log", "qemu.log")
 
 
 class Usage(Exception):
@@ -202,9 +202,10 @@ def conclude(run, parser, ending, started):
     write(run.out / "report.json", report.to_json(judgement.report))
     write(run.out / "report.tap", report.to_tap(judgement.report))
     write(run.out / "junit.xml", report.to_junit(judgement.report, stamp))
+    write(run.out / "report.html", report_html.page(judgement.report))
     for line in report.summary(judgement):
         print(line)
-    print("results: " + " ".join(str(run.out / name) for name in FILES[:4]))
+    print("results: " + " ".join(str(run.out / name) for name in FILES[:5]))
     return judgement
 
 

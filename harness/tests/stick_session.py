@@ -85,9 +85,10 @@ def usb(session):
 def signed_image(session):
     """As `make sign` makes it, with the test key; its passphrase is its name."""
     key = session.own / "key.pem"
-    session.tool("openssl", "rsa", "-in", str(KEY), "-passin", "pass:snakeoil", "-out", str(key))
-    session.tool("make", "-s", "-o", str(session.image), "sign", "OUT=%s" % session.image.parent,
-                 "SIGNED=%s" % session.own, "KEY=%s" % key, "CERT=%s" % CERT)
+    session.tool("openssl", "rsa", "-in", str(KEY), "-passin", "pass:snakeoil", "-out",
+                 str(key))
+    session.tool("make", "-s", "-o", str(session.image), "sign",
+                 "OUT=%s" % session.image.parent, "SIGNED=%s" % session.own, "KEY=%s" % key, "CERT=%s" % CERT)
     return session.own / "BOOTX64.EFI"
 
 
