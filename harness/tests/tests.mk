@@ -90,7 +90,8 @@ test_model_store_SRCS := harness/tests/test_model_store.c \
     $(addprefix hw/model/,record.c msr.c walk.c state.c config.c policy.c defect.c)
 HOST_TESTS += test_ds_session test_ds_session_use test_ds_switch
 test_ds_session_SRCS := harness/tests/test_ds_session.c harness/tests/fake_regs.c $(DS_SRCS)
-test_ds_session_use_SRCS := harness/tests/test_ds_session_use.c harness/tests/fake_regs.c $(DS_SRCS)
+test_ds_session_use_SRCS := harness/tests/test_ds_session_use.c \
+    harness/tests/fake_regs.c $(DS_SRCS)
 test_ds_switch_SRCS := harness/tests/test_ds_switch.c harness/tests/fake_regs.c $(DS_SRCS)
 # Random bytes; for the coverage-guided run see the file's head.
 HOST_TESTS += test_ds_fuzz
@@ -100,3 +101,18 @@ HOST_TESTS += test_model_events
 test_model_events_SRCS := harness/tests/test_model_events.c \
     $(addprefix hw/model/,deliver.c emulate.c far.c syscall.c system.c operand.c segment.c \
     state.c walk.c decode.c opcodes.c config.c policy.c defect.c)
+WTR_PARTS := $(filter-out %/main.c %/space_files.c,$(wildcard harness/wtr/*.c)) harness/decode.c
+HOST_TESTS += test_wtr_format test_wtr_fuzz test_wtr_fuzz_elf
+test_wtr_format_SRCS = harness/tests/test_wtr_format.c harness/wtr/trace.c harness/wtr/records.c \
+    harness/wtr/util.c
+test_wtr_fuzz_SRCS = harness/tests/fuzz_wtr_trace.c $(WTR_PARTS)
+test_wtr_fuzz_CFLAGS = -DFUZZ_MAIN
+# The program that the spoilt traces run through.
+HOST_TESTS += traced_mix
+traced_mix_SRCS = harness/tests/traced_mix.c
+traced_mix_CFLAGS = -fno-sanitize=all -static -nostdlib -fno-stack-protector -fcf-protection=none
+test_wtr_fuzz_LIBS = -ldw -lelf
+test_wtr_fuzz_elf_SRCS = harness/tests/fuzz_wtr_elf.c $(addprefix harness/wtr/, \
+    program.c symbols.c lines.c sweep.c util.c) harness/decode.c
+test_wtr_fuzz_elf_CFLAGS = -DFUZZ_MAIN
+test_wtr_fuzz_elf_LIBS = -ldw -lelf

@@ -114,10 +114,11 @@ struct command_line {
 static void take_arguments(void *context, const struct event *event)
 {
     struct command_line *line = context;
-    const char *at = (const char *)event->tail, *end = at + event->data.bytes;
+    const char *at = (const char *)event->tail, *end;
 
     if (event->kind != WTR_ARGUMENTS || line->count)
         return;
+    end = at + event->data.bytes;
     while (at < end) {
         size_t length = strnlen(at, (size_t)(end - at));
         uint32_t padded = (uint32_t)(length + 1 + 63) & ~63u;

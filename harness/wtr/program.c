@@ -8,19 +8,21 @@
 #include <stdlib.h>
 #include <string.h>
 
-static const char *read_segments(struct program *program)
+static const char *read_segments(struct program *program, const GElf_Ehdr *elf)
 {
     size_t count;
     uint64_t total = 0;
 
-    if (elf_getphdrnum(program->elf, &count) != 0)
-        return "its program headers cannot be read; build it again";
+    /* libelf counts none where they lie outside the file. */
+    if (elf_getphdrnum(program->elf, &count) != 0 || (!count && elf->e_phnum))
+        return "its program headers cannot be read; build or copy it again";
     for (size_t i = 0; i < count; i++) {
         GElf_Phdr header;
         struct segment *segment;
 
-        if (!gelf_getphdr(program->elf, (int)i, &header) || header.p_type != PT_LOAD ||
-            !header.p_memsz)
+        if (!gelf_getphdr(program->elf, (int)i, &header))
+            return "its program headers cannot be read; build or copy it again";
+        if (header.p_type != PT_LOAD || !header.p_memsz)
             continue;
         if (header.p_offset > program->size ||
             header.p_filesz > program->size - header.p_offset ||
@@ -87,7 +89,7 @@ static const char *read_elf(struct program *program)
     if (gelf_getclass(program->elf) != ELFCLASS64 || header.e_machine != EM_X86_64)
         return "not an x86-64 program; give the one that was traced";
     program->entry = header.e_entry;
-    why = read_segments(program);
+    why = read_segments(program, &header);
     if (why)
         return why;
     read_build_id(program);

@@ -78,10 +78,14 @@ static void take_event(void *context, const struct event *event)
     struct space *space = context;
     struct task *task;
 
-    switch (event->kind) {
-    case WTR_IMAGE:
+    if (event->kind == WTR_IMAGE) {
         take_image(space, event);
-        break;
+        return;
+    }
+    /* From here on every task is known that the trace ever names. */
+    if (event->task)
+        space_task(space, event->task);
+    switch (event->kind) {
     case WTR_TASK:
         task = task_of(space, event->task);
         task->process = event->about.process;

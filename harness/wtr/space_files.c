@@ -7,7 +7,7 @@
 
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
+#include <sys/stat.h>
 
 static struct program *open_program(struct space *space, const char *path, const char **why)
 {
@@ -91,13 +91,21 @@ static struct program *already_open(const struct space *space, const char *path)
     return NULL;
 }
 
+/* A trace can name anything; waiting at a pipe or reading a device helps nobody. */
+static bool is_plain_file(const char *path)
+{
+    struct stat about;
+
+    return stat(path, &about) == 0 && S_ISREG(about.st_mode);
+}
+
 /* Beside the trace's own path there is no search: a wrong file is worse than none. */
 static void use_recorded(struct space *space, struct image *image)
 {
     const char *why;
     struct program *program = already_open(space, image->recorded_path);
 
-    if (!program && access(image->recorded_path, R_OK) == 0)
+    if (!program && is_plain_file(image->recorded_path))
         program = open_program(space, image->recorded_path, &why);
     if (program && !other_build(image, program))
         image->program = program;

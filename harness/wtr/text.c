@@ -60,6 +60,8 @@ bool text_close(struct text *out)
 
 void text_bytes(struct text *out, const void *bytes, size_t count)
 {
+    if (!count)
+        return;
     if (count > sizeof out->buffer - out->used)
         text_flush(out);
     if (count > sizeof out->buffer) {

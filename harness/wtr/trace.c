@@ -31,7 +31,7 @@ static const char *read_header(struct trace *trace)
     struct wtr_file_header *header = &trace->header;
 
     if (trace->size < sizeof *header || memcmp(trace->bytes, WTR_MAGIC, 8) != 0) {
-        if (trace->size >= 4 && memcmp(trace->bytes + 1, WTR_MAGIC + 1, 3) == 0)
+        if (trace->size >= 4 && memcmp(trace->bytes + 1, &WTR_MAGIC[1], 3) == 0)
             return "damaged in transfer; copy it again, as binary";
         return trace->size ? "not a branch trace (trace.wtr)" : "empty; record it again";
     }
@@ -132,7 +132,8 @@ bool trace_open(struct trace *trace, const char *path)
 {
     size_t size;
     const char *why;
-    uint8_t *bytes = file_read(path, &size, &why);
+    uint8_t *bytes = strcmp(path, "-") == 0 ? standard_input_read(&size, &why)
+                                            : file_read(path, &size, &why);
 
     if (!bytes) {
         complain("%s: cannot read: %s", path, why);

@@ -139,7 +139,7 @@ static uint8_t *stream_read(FILE *stream, size_t *bytes, const char **why)
 
 uint8_t *file_read(const char *path, size_t *bytes, const char **why)
 {
-    FILE *stream = strcmp(path, "-") == 0 ? stdin : fopen(path, "rb");
+    FILE *stream = fopen(path, "rb");
     uint8_t *all;
 
     if (!stream) {
@@ -147,7 +147,11 @@ uint8_t *file_read(const char *path, size_t *bytes, const char **why)
         return NULL;
     }
     all = stream_read(stream, bytes, why);
-    if (stream != stdin)
-        fclose(stream);
+    fclose(stream);
     return all;
+}
+
+uint8_t *standard_input_read(size_t *bytes, const char **why)
+{
+    return stream_read(stdin, bytes, why);
 }

@@ -50,8 +50,9 @@ uint32_t *map_at(struct map *map, uint64_t key);        /* void after the next c
 uint32_t map_find(const struct map *map, uint64_t key); /* MAP_NEW when absent */
 void map_free(struct map *map);
 
-/* The whole of a file ("-" is standard input), or NULL with *why set (static text). */
+/* The whole of a file, or NULL with *why set (static text). */
 uint8_t *file_read(const char *path, size_t *bytes, const char **why);
+uint8_t *standard_input_read(size_t *bytes, const char **why);
 
 /* One line on standard error, `wtr: ...`. */
 void complain(const char *format, ...) __attribute__((format(printf, 1, 2)));

@@ -152,12 +152,10 @@ function make(tag, className, text) {
   return element;
 }
 
-/* A function keeps its colour everywhere. */
-function hueOf(name) {
-  let hash = 0;
-  for (let i = 0; i < name.length; i++)
-    hash = (Math.imul(hash, 31) + name.charCodeAt(i)) >>> 0;
-  return hash * 137 % 360;
+/* A function keeps its colour everywhere on the page; the golden angle keeps them apart. */
+const places = new Map(Object.keys(trace.functions).map((fn, i) => [Number(fn), i]));
+function hueOf(fn) {
+  return Math.round(places.get(fn) * 137.508) % 360;
 }
 
 function isDark() {
@@ -170,8 +168,8 @@ function colourOf(fn) {
   if (!colours.has(key)) {
     const name = trace.functions[fn];
     const grey = name.startsWith("[");
-    colours.set(key, isDark() ? `hsl(${hueOf(name)} ${grey ? 0 : 38}% 31%)`
-                              : `hsl(${hueOf(name)} ${grey ? 0 : 58}% 80%)`);
+    colours.set(key, isDark() ? `hsl(${hueOf(fn)} ${grey ? 0 : 38}% 31%)`
+                              : `hsl(${hueOf(fn)} ${grey ? 0 : 58}% 80%)`);
   }
   return colours.get(key);
 }

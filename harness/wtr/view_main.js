@@ -2,11 +2,11 @@
 /* Puts the page together: facts, warnings, tabs, colours. */
 
 function describe() {
-  const calls = levels.reduce((sum, level) => sum + level.begins.length, 0);
+  const calls = tree.calls.reduce((sum, count) => sum + count, 0);
   document.title = trace.file + ": branch trace";
   byId("title").textContent = trace.file;
   byId("facts").textContent = `${grouped(trace.total)} branches, ` +
-    `${grouped(Math.max(0, calls - levels.length && calls))} calls, depth ${levels.length}; ` +
+    `${grouped(calls)} calls, depth ${levels.length}; ` +
     `recorded by ${trace.producer || "?"}, provider ${trace.provider || "?"}`;
   const warnings = [];
   if (trace.lost || trace.lostUnknown)
