@@ -18,6 +18,7 @@
 #define DATA_ARGUMENT  0x0000 /* the run's argument; from 0x40 on this page is free */
 #define DATA_WATCHED   0x0080 /* eight bytes that nothing else uses */
 #define DATA_LOADED    0x0008 /* where the guest region lies in the loaded image */
+#define DATA_KERNEL    0x0010 /* where the kernel sees it */
 #define DATA_DEMAND    0x1000 /* not present until a #PF maps it */
 #define DATA_READ_ONLY 0x2000 /* read-only until a #PF makes it writable */
 #define DATA_NEVER     0x3000 /* never present */

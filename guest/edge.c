@@ -30,6 +30,8 @@ static const struct {
     [EDGE_EXCEPTION] = {"exception", "GEN-06"},
     [EDGE_TRAP] = {"trap", "GEN-10"},
     [EDGE_INTERRUPT] = {"interrupt", "GEN-05"},
+    [EDGE_SYSENTER] = {"sysenter", "GEN-12"},
+    [EDGE_SYSEXIT] = {"sysexit", "GEN-12"},
 };
 
 const char *edge_clause(enum edge_kind kind)
@@ -51,6 +53,8 @@ static uint64_t point_address(const struct guest_place *place, uint8_t point, in
         return place->data + (uint64_t)(int64_t)value;
     case POINT_LOADED:
         return (uint64_t)__guest_start + (uint64_t)(int64_t)value;
+    case POINT_KERNEL:
+        return place->kernel + (uint64_t)(int64_t)value;
     case POINT_VECTOR:
         return trap_entry_address((unsigned)value);
     case POINT_SYSCALL:
@@ -102,7 +106,7 @@ struct expected_edge edge_exit(const struct guest_place *place)
         .from = place->base + (uint64_t)(guest_exit_syscall - __guest_start),
         .to = syscall_entry_address(),
         .kind = EDGE_SYSCALL,
-        .cpl_before = 3,
+        .cpl_before = (uint8_t)place->ring,
         .flags = EDGE_OPTIONAL,
     };
 }

@@ -32,6 +32,8 @@ enum edge_kind {
     EDGE_EXCEPTION, /* fault */
     EDGE_TRAP,      /* #DB and other trap-class exceptions */
     EDGE_INTERRUPT, /* external, NMI, PMI */
+    EDGE_SYSENTER,
+    EDGE_SYSEXIT,
     EDGE_KIND_COUNT
 };
 
@@ -46,7 +48,8 @@ enum edge_point {
     POINT_CALLER,   /* the instruction that entered the workload: bracket CALL, or IRETQ */
     POINT_ANYWHERE, /* any instruction of the workload (an interrupt's arrival) */
     POINT_DATA,     /* offset from the first data page (a call into a page never present) */
-    POINT_LOADED    /* offset from the region's start where the image was loaded (ring 0) */
+    POINT_LOADED,   /* offset from the region's start where the image was loaded (ring 0) */
+    POINT_KERNEL    /* offset from the region's start as the kernel sees it */
 };
 
 enum edge_flags {
@@ -79,7 +82,8 @@ struct guest_place {
     uint64_t low, high;    /* linear range of code, data and (ring 3) stack together */
     uint64_t data;         /* first data page */
     uint64_t argument;     /* of the run: the count of edges with repeat 0 */
-    unsigned ring;         /* 0 or 3 */
+    uint64_t kernel;       /* base of the kernel's view of the region */
+    unsigned ring;         /* 0 to 3 */
     uint64_t caller, back; /* POINT_CALLER, POINT_RETURN */
 };
 

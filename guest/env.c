@@ -3,7 +3,9 @@
 #include "guest/abi.h"
 #include "guest/region.h"
 #include "hw/cpu.h"
+#include "hw/msr.h"
 #include "hw/string.h"
+#include "hw/tables.h"
 
 #define KERNEL_VIEW_BYTES (1ull << 20) /* for each processor */
 /* A and D preset: the trace must not depend on who sets them first. */
@@ -43,6 +45,7 @@ void env_reset(struct guest *g, uint64_t argument)
         memset(g->stack[i], 0, PAGE_BYTES);
     memcpy(g->pages[0] + DATA_ARGUMENT, &argument, sizeof(argument));
     memcpy(g->pages[0] + DATA_LOADED, &loaded, sizeof(loaded));
+    memcpy(g->pages[0] + DATA_KERNEL, &g->kernel.base, sizeof(g->kernel.base));
     map_data(g, 0, DATA_FLAGS);
     map_data(g, DATA_DEMAND, DATA_FLAGS & ~(unsigned)PAGE_PRESENT);
     map_data(g, DATA_READ_ONLY, READ_ONLY_FLAGS);
@@ -65,6 +68,11 @@ static void give_back(uint8_t **pages, unsigned count)
             page_free(pages[i]);
 }
 
+uint64_t guest_made_base(void)
+{
+    return GUEST_USER_BASE + code_bytes() + DATA_BYTES + (2 + GUEST_STACK_PAGES) * PAGE_BYTES;
+}
+
 static struct guest_place view(uint64_t base, unsigned ring)
 {
     uint64_t data = base + code_bytes();
@@ -72,11 +80,9 @@ static struct guest_place view(uint64_t base, unsigned ring)
     return (struct guest_place){
         .base = base,
         .low = base,
-        .high = data + DATA_BYTES + (ring ? (1 + GUEST_STACK_PAGES) * PAGE_BYTES : 0),
+        .high = ring ? guest_made_base() + GUEST_MADE_PAGES * PAGE_BYTES : data + DATA_BYTES,
         .data = data,
-        .ring = ring,
-        .caller = ring ? trap_iretq_address() : 0,
-        .back = ring ? base + (uint64_t)(guest_exit - __guest_start) : 0,
+        .kernel = GUEST_KERNEL_BASE + cpu_index() * KERNEL_VIEW_BYTES,
     };
 }
 
@@ -97,15 +103,37 @@ static bool build_views(struct guest *g)
            map_data(g, DATA_READ_ONLY, DATA_FLAGS);
 }
 
+/* Where a call gate and SYSENTER lead: code of the region in the kernel's view. */
+static void open_gates(struct guest *g)
+{
+    const struct cpu *cpu = cpu_this();
+
+    tables_set_gate(g->kernel.base + (uint64_t)(guest_gate - __guest_start));
+    for (unsigned i = 0; i < 3; i++)
+        g->outer_fast[i] = msr_read(MSR_IA32_SYSENTER_CS + i);
+    msr_write(MSR_IA32_SYSENTER_CS, SELECTOR_FAST_CS);
+    msr_write(MSR_IA32_SYSENTER_ESP, cpu->tables->tss.rsp[0]);
+    msr_write(MSR_IA32_SYSENTER_EIP,
+              g->kernel.base + (uint64_t)(guest_fast - __guest_start));
+}
+
+static void close_gates(struct guest *g)
+{
+    tables_set_gate(0);
+    for (unsigned i = 0; i < 3; i++)
+        msr_write(MSR_IA32_SYSENTER_CS + i, g->outer_fast[i]);
+}
+
 bool guest_open(struct guest *g)
 {
     memset(g, 0, sizeof(*g));
     g->outer_cr3 = paging_current();
     g->user = view(GUEST_USER_BASE, 3);
     g->kernel = view(GUEST_KERNEL_BASE + cpu_index() * KERNEL_VIEW_BYTES, 0);
+    open_gates(g);
     g->data = g->user.data;
     g->kernel_data = g->kernel.data;
-    g->stack_top = g->user.high;
+    g->stack_top = guest_made_base() - PAGE_BYTES;
     if (!paging_space_create(&g->space))
         return false;
     if (((uint64_t)__guest_start | code_bytes()) % PAGE_BYTES != 0 ||
@@ -122,6 +150,7 @@ bool guest_open(struct guest *g)
 void guest_close(struct guest *g)
 {
     events_remove(g);
+    close_gates(g);
     paging_load(g->outer_cr3);
     /* The kernel view outlives the address space: its window is shared by all. */
     for (uint64_t at = g->kernel.low; at < g->kernel.high; at += PAGE_BYTES)
@@ -129,13 +158,44 @@ void guest_close(struct guest *g)
     paging_space_destroy(&g->space);
     give_back(g->pages, GUEST_DATA_PAGES);
     give_back(g->stack, GUEST_STACK_PAGES);
+    give_back(g->made, GUEST_MADE_PAGES);
     memset(g, 0, sizeof(*g));
+}
+
+static bool map_made(struct guest *g)
+{
+    if (!take_pages(g->made, GUEST_MADE_PAGES))
+        return false;
+    for (unsigned i = 0; i < GUEST_MADE_PAGES; i++)
+        if (!paging_map(&g->space, guest_made_base() + i * PAGE_BYTES, (uint64_t)g->made[i],
+                        CODE_FLAGS | PAGE_USER))
+            return false;
+    return true;
+}
+
+bool guest_load(struct guest *g, const uint8_t *bytes, size_t offset, size_t count)
+{
+    if (!g->made[0] && !map_made(g))
+        return false;
+    for (; count > 0; offset++, count--)
+        g->made[offset / PAGE_BYTES][offset % PAGE_BYTES] = *bytes++;
+    return true;
+}
+
+const struct guest_place *guest_view(const struct guest *g, unsigned ring)
+{
+    return ring == 3 ? &g->user : &g->kernel;
 }
 
 struct guest_place guest_place(const struct guest *g, unsigned ring, uint64_t argument)
 {
-    struct guest_place place = ring ? g->user : g->kernel;
+    struct guest_place place = *guest_view(g, ring);
 
+    place.ring = ring;
     place.argument = argument;
+    if (ring) {
+        place.caller = trap_iretq_address();
+        place.back = place.base + (uint64_t)(guest_exit - __guest_start);
+    }
     return place;
 }

@@ -13,9 +13,10 @@ bool events_from_workload(const struct guest *g, const struct trap_frame *frame)
 {
     if (!g->run)
         return false;
-    if (g->run->ring)
-        return trap_from_user(frame);
-    return !trap_from_user(frame) &&
+    if (g->run->ring && trap_from_user(frame))
+        return true;
+    /* SYSCALL out of ring 1 or 2 looks like one of ring 0. */
+    return g->run->ring != 3 && !trap_from_user(frame) &&
            frame->rip - g->kernel.low < g->kernel.high - g->kernel.low;
 }
 
@@ -34,9 +35,10 @@ static void tell(struct guest *g, struct trap_frame *frame)
 
 static bool resume_elsewhere(struct guest *g, struct trap_frame *frame)
 {
-    const struct guest_place *place = g->run->ring ? &g->user : &g->kernel;
+    const struct guest_place *place = guest_view(g, g->run->ring);
+    bool made = g->run->ring && frame->r15 - guest_made_base() < GUEST_MADE_PAGES * PAGE_BYTES;
 
-    if (frame->r15 - place->low >= place->data - place->low) {
+    if (frame->r15 - place->low >= place->data - place->low && !made) {
         if (g->run->ring)
             user_leave(frame, GUEST_FAULTED);
         return false;
@@ -65,7 +67,7 @@ static bool on_page_fault(struct trap_frame *frame, void *arg)
     if (!events_from_workload(g, frame))
         return false;
     tell(g, frame);
-    address -= g->run->ring ? g->data : g->kernel_data;
+    address -= guest_view(g, g->run->ring)->data;
     page = address < DATA_BYTES ? (unsigned)(address & ~(PAGE_BYTES - 1)) : 0;
     if (page == DATA_DEMAND || (page == DATA_READ_ONLY && (frame->error & PF_WRITE))) {
         env_open_page(g, page);

@@ -10,6 +10,8 @@
 
 /* Where a ring-3 workload's RET goes, and the SYSCALL that leaves; guest/workloads.asm. */
 extern const uint8_t guest_exit[], guest_exit_syscall[];
+/* Behind the call gate and behind SYSENTER; guest/rings.asm, fast.asm. */
+extern const uint8_t guest_gate[], guest_fast[];
 
 /* guest/env.c: the three data pages and the stack as they are before a run. */
 void env_reset(struct guest *g, uint64_t argument);

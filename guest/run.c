@@ -7,6 +7,7 @@
 #include "hw/apic.h"
 #include "hw/regs.h"
 #include "hw/string.h"
+#include "hw/tables.h"
 #include "hw/user.h"
 
 static uint64_t enter_user(void *arg)
@@ -17,15 +18,23 @@ static uint64_t enter_user(void *arg)
     return run->frame.rdi; /* SERVICE_EXIT's argument */
 }
 
-static void prepare_user(struct guest *g, struct guest_run *run)
+/* The outer rings. The inner two of them may use supervisor pages, and do. */
+static void prepare_outer(struct guest *g, struct guest_run *run)
 {
-    uint64_t back = g->user.back;
+    static const uint8_t selectors[][2] = {{SELECTOR_RING1_CS, SELECTOR_RING1_SS},
+                                           {SELECTOR_RING2_CS, SELECTOR_RING2_SS},
+                                           {SELECTOR_USER_CS, SELECTOR_USER_SS}};
+    struct guest_place place = guest_place(g, run->ring, 0);
+    uint8_t *top = g->stack[GUEST_STACK_PAGES - 1] + PAGE_BYTES;
+    uint64_t rsp = run->ring == 3 ? g->stack_top : (uint64_t)top;
 
     /* The stack looks as after a CALL from the exit trampoline. */
-    memcpy(g->stack[GUEST_STACK_PAGES - 1] + PAGE_BYTES - sizeof(back), &back, sizeof(back));
-    user_frame_init(&run->frame, g->user.base + (uint64_t)(int64_t)run->workload->entry,
-                    g->stack_top - sizeof(back), run->interrupts);
-    run->frame.rdi = g->data;
+    memcpy(top - sizeof(place.back), &place.back, sizeof(place.back));
+    user_frame_init(&run->frame, place.base + (uint64_t)(int64_t)run->workload->entry,
+                    rsp - sizeof(place.back), run->interrupts);
+    run->frame.cs = selectors[run->ring - 1][0];
+    run->frame.ss = selectors[run->ring - 1][1];
+    run->frame.rdi = place.data;
     if (run->step)
         run->frame.rflags |= RFLAGS_TF;
 }
@@ -39,7 +48,7 @@ struct guest_call guest_prepare(struct guest *g, struct guest_run *run)
     g->timer_asked = false;
     g->run = run;
     if (run->ring) {
-        prepare_user(g, run);
+        prepare_outer(g, run);
         events_arm_watchdog(g);
         return (struct guest_call){enter_user, run};
     }

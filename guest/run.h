@@ -22,7 +22,7 @@ enum guest_end {
 
 struct guest_run {
     const struct workload *workload;
-    unsigned ring;
+    unsigned ring;         /* 0 to 3; 1 and 2 in the kernel's view, on a stack of one page */
     uint64_t argument;     /* first quadword of the data page */
     bool interrupts;       /* IF at entry (ring 3 only: in ring 0 the bracket's IF stays) */
     bool step;             /* TF at entry (ring 3 only) */
@@ -43,11 +43,13 @@ struct guest_run {
 #define GUEST_VECTORS     18
 #define GUEST_DATA_PAGES  3
 #define GUEST_STACK_PAGES 8
+#define GUEST_MADE_PAGES  4 /* for code made at run time */
 
 /*
  * The guest region appears twice, laid out alike: in the user window for ring 3 and in the
  * last 64 MiB of the kernel window for ring 0 (1 MiB for each processor).
- *   code (read-only, executable) | data pages, the last never present | ring 3: guard, stack
+ *   code (read-only, executable) | data pages, the last never present |
+ *   ring 3: guard, stack, guard, code made at run time
  */
 #define GUEST_USER_BASE   USER_WINDOW
 #define GUEST_KERNEL_BASE (KERNEL_WINDOW + WINDOW_BYTES - (64ull << 20))
@@ -66,7 +68,9 @@ struct guest {
     struct guest_run *run;            /* in progress, else NULL */
     uint8_t *pages[GUEST_DATA_PAGES]; /* by DATA_ offset; identity addresses */
     uint8_t *stack[GUEST_STACK_PAGES];
+    uint8_t *made[GUEST_MADE_PAGES]; /* NULL until guest_load */
     uint64_t outer_cr3;
+    uint64_t outer_fast[3];    /* SYSENTER's MSRs */
     bool installed;            /* saved[] is valid */
     bool timer_asked;          /* the timer was started by SERVICE_TIMER */
     bool nmi_asked;            /* nmi_saved is valid */
@@ -76,6 +80,11 @@ struct guest {
 };
 bool guest_open(struct guest *g); /* false: page pool empty; loads the guest's CR3 */
 void guest_close(struct guest *g);
+
+/* Where code made at run time lies in ring 3; a workload's entry may point there. */
+uint64_t guest_made_base(void);
+/* Puts count bytes of it at this offset. False: page pool empty. */
+bool guest_load(struct guest *g, const uint8_t *bytes, size_t offset, size_t count);
 
 /* Resets stack and data pages, then enters the workload: guest_prepare, the call,
  * guest_finish. */
@@ -92,6 +101,9 @@ struct guest_call {
 };
 struct guest_call guest_prepare(struct guest *g, struct guest_run *run);
 void guest_finish(struct guest *g, struct guest_run *run, uint64_t returned);
+
+/* The view of the region that a run in this ring has, without its argument. */
+const struct guest_place *guest_view(const struct guest *g, unsigned ring);
 
 /*
  * The place to resolve edges for, with the argument of the run in mind; for ring 0 the caller

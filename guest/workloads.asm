@@ -29,6 +29,8 @@ PAGE_JCC_CROSSING
 %include "guest/debug.asm"
 %include "guest/shadow.asm"
 %include "guest/far.asm"
+%include "guest/rings.asm"
+%include "guest/fast.asm"
 %include "guest/program.asm"
 %include "guest/bench.asm"
 PAGE_JMP_CROSSING

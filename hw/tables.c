@@ -20,6 +20,7 @@
      (more))
 
 #define TSS_AVAILABLE  (0x89ull << 40)
+#define CALL_GATE      (0x8Cull << 40)
 #define GATE_INTERRUPT 0x8E00u
 
 struct idt_gate {
@@ -51,6 +52,12 @@ static const uint64_t gdt_template[GDT_ENTRIES] = {
     [SELECTOR_RING2_CS / 8] = SEGMENT(CODE, 2, SEGMENT_LONG),
     [SELECTOR_RING2_SS / 8] = SEGMENT(DATA, 2, SEGMENT_32),
     [SELECTOR_KERNEL32 / 8] = SEGMENT(CODE, 0, SEGMENT_32),
+    [SELECTOR_FAST_CS / 8] = SEGMENT(CODE, 0, SEGMENT_LONG),
+    [SELECTOR_FAST_CS / 8 + 1] = SEGMENT(DATA, 0, SEGMENT_32),
+    [SELECTOR_FAST_CS / 8 + 2] = SEGMENT(CODE, 3, SEGMENT_32),
+    [SELECTOR_FAST_CS / 8 + 3] = SEGMENT(DATA, 3, SEGMENT_32),
+    [SELECTOR_FAST_CS / 8 + 4] = SEGMENT(CODE, 3, SEGMENT_LONG),
+    [SELECTOR_FAST_CS / 8 + 5] = SEGMENT(DATA, 3, SEGMENT_32),
 };
 
 static void idt_init(void)
@@ -113,6 +120,28 @@ static void describe_tss(struct hw_tables *t)
     t->gdt[SELECTOR_TSS / 8] = (sizeof(t->tss) - 1) | (base & 0xFFFFFF) << 16 | TSS_AVAILABLE |
                                (base >> 24 & 0xFF) << 56;
     t->gdt[SELECTOR_TSS / 8 + 1] = base >> 32;
+}
+
+void tables_set_gate(uint64_t target)
+{
+    uint64_t *gate = &cpu_this()->tables->gdt[SELECTOR_GATE / 8];
+
+    gate[0] = (target & 0xFFFF) | SELECTOR_KERNEL_CS << 16 | CALL_GATE | SEGMENT_DPL(3) |
+              (target >> 16 & 0xFFFF) << 48;
+    gate[1] = target >> 32;
+    if (!target)
+        gate[0] = 0;
+}
+
+void tables_set_low(uint32_t base)
+{
+    uint64_t *gdt = cpu_this()->tables->gdt;
+    uint64_t where = (base & 0xFFFFFFull) << 16 | (uint64_t)(base >> 24) << 56;
+    bool there = base != 0;
+
+    gdt[SELECTOR_LOW_CS / 8] = there ? SEGMENT(CODE, 3, SEGMENT_32) | where : 0;
+    gdt[SELECTOR_LOW_SS / 8] = there ? SEGMENT(DATA, 3, SEGMENT_32) | where : 0;
+    gdt[SELECTOR_LOW_CS16 / 8] = there ? SEGMENT(CODE, 3, 0) | where : 0;
 }
 
 void tables_load(struct cpu *cpu)

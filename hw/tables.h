@@ -24,7 +24,12 @@
 #define SELECTOR_RING2_CS   0x8A
 #define SELECTOR_RING2_SS   0x92
 #define SELECTOR_KERNEL32   0x98 /* 32-bit code, ring 0 */
-#define GDT_ENTRIES         20
+#define SELECTOR_GATE       0xA3 /* call gate of two entries, for ring 3; absent until set */
+#define SELECTOR_FAST_CS    0xB0 /* SYSENTER and SYSEXIT: six descriptors in a fixed order */
+#define SELECTOR_LOW_CS     0xE3 /* 32-bit code, ring 3; absent until set, as the next two */
+#define SELECTOR_LOW_SS     0xEB /* data, ring 3 */
+#define SELECTOR_LOW_CS16   0xF3 /* 16-bit code, ring 3 */
+#define GDT_ENTRIES         31
 
 struct tss64 {
     uint32_t reserved0;
@@ -46,6 +51,14 @@ enum ist { IST_NONE, IST_DB, IST_NMI, IST_DF, IST_MC };
 
 /* Fills tables for the stacks of cpu; builds the shared IDT as well. */
 void tables_init(struct cpu *cpu);
+
+/*
+ * What this processor's GDT holds for the selectors that are absent at first: a call gate to
+ * ring-0 64-bit code at target, and the three low segments, all with this base (below 4 GiB).
+ * 0 takes them away. Source: SDM Vol. 3, "Call-Gate Descriptors in IA-32e Mode".
+ */
+void tables_set_gate(uint64_t target);
+void tables_set_low(uint32_t base);
 
 /* Loads GDT, segments, LDT (null), TR and IDT of this processor. IF = 0. */
 void tables_load(struct cpu *cpu);

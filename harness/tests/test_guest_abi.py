@@ -52,6 +52,10 @@ class SharedConstants(unittest.TestCase):
         nasm, c = nasm_defines('guest/abi.inc'), c_enum('hw/trap.h', '')
         self.same(nasm, c, [(n, n) for n in nasm if n.startswith('VECTOR_')])
 
+    def test_selectors(self):
+        nasm, c = nasm_defines('guest/abi.inc'), c_defines('hw/tables.h')
+        self.same(nasm, c, [(n, n) for n in nasm if n.startswith('SELECTOR_')])
+
     def test_kinds(self):
         nasm, c = nasm_defines('guest/edges.inc'), c_enum('guest/edge.h', 'edge_kind')
         kinds = [n for n in c if n != 'EDGE_KIND_COUNT']

@@ -50,6 +50,7 @@ static enum branch_class class_of(enum edge_kind kind)
         [EDGE_FAR_CALL] = BRANCH_FAR_CALL, [EDGE_FAR_RET] = BRANCH_FAR_RET,
         [EDGE_IRET] = BRANCH_IRET,         [EDGE_SYSCALL] = BRANCH_SYSCALL,
         [EDGE_INT] = BRANCH_INT,           [EDGE_INT3] = BRANCH_INT3,
+        [EDGE_SYSENTER] = BRANCH_SYSENTER, [EDGE_SYSEXIT] = BRANCH_SYSEXIT,
     };
 
     return classes[kind];
@@ -82,10 +83,11 @@ static void check_edge(const struct edge *e, size_t index)
 {
     if (!holds(e->kind > 0 && e->kind < EDGE_KIND_COUNT, "kind", index))
         return;
-    holds(e->from_point <= POINT_LOADED && e->to_point <= POINT_LOADED, "point", index);
+    holds(e->from_point <= POINT_KERNEL && e->to_point <= POINT_KERNEL, "point", index);
     holds((e->flags & ~(EDGE_FROM_ALT | EDGE_OPTIONAL)) == 0, "flags", index);
     holds(e->reserved == 0, "reserved", index);
-    if (e->from_point == POINT_GUEST || e->from_point == POINT_LOADED)
+    if (e->from_point == POINT_GUEST || e->from_point == POINT_LOADED ||
+        e->from_point == POINT_KERNEL)
         check_source(e, index);
     if (e->to_point == POINT_GUEST)
         holds(in_region(e->to), "to outside the region", index);

@@ -30,6 +30,9 @@
     X(RET_LOST, "ret-lost", "GEN-03", "RET leaves none")                                       \
     X(INDIRECT_LOST, "indirect-lost", "GEN-03", "an indirect JMP leaves none")                 \
     X(FAR_LOST, "far-lost", "GEN-03", "a far JMP, CALL or RET leaves none")                    \
+    X(GATE_LOST, "call-gate-lost", "GEN-03", "a CALL through a call gate leaves none")         \
+    X(OUTER_RET_LOST, "outer-ret-lost", "GEN-03", "a far RET to an outer ring leaves none")    \
+    X(RINGS_12_OS, "rings-1-2-as-os", "CPL-03", "the filters take rings 1 and 2 for ring 0")   \
     X(ZERO_LOST, "zero-branch-lost", "GEN-04", "a branch to the next instruction leaves none") \
     X(TARGET_FALLTHROUGH, "to-fallthrough", "GEN-03", "to is the next instruction")            \
     X(EXCEPTION_LOST, "exception-lost", "GEN-01", "an exception leaves none")                  \

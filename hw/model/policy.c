@@ -45,6 +45,8 @@ static const struct model_policy table[POLICY_COUNT] = {
                                   "writing the complement of read-only bits"},
     [POLICY_DF_RECORDS] = {"df-records", "GEN-22", "last|each",
                            "records for events whose delivery ends in another"},
+    [POLICY_SYSENTER_RECORD] = {"sysenter-record", "GEN-12", "yes|no",
+                                "records for SYSENTER and SYSEXIT"},
 };
 
 size_t model_policy_count(void)

@@ -17,6 +17,8 @@ enum { WORD_FROM, WORD_TO, WORD_FLAGS, WORD_COUNT };
 /* Both OFF bits as they act, whatever the register reads. */
 static bool level_is_off(const struct model_cpu *cpu, unsigned cpl)
 {
+    if (cpl != 3 && defect(DEFECT_RINGS_12_OS))
+        cpl = 0;
     bool off_os = cpu->debugctl & DEBUGCTL_OFF_OS;
     bool off_usr = cpu->debugctl & DEBUGCTL_OFF_USR;
     if (defect(DEFECT_OFF_OS_IGNORED))
@@ -59,6 +61,7 @@ static bool filtered(const struct model_cpu *cpu, const struct transfer *t)
 
 static bool lost_class(const struct transfer *t)
 {
+    bool crosses = t->cpl_before != t->cpl_after;
     switch (t->class) {
     case INSN_JCC:
         return defect(DEFECT_TAKEN_LOST);
@@ -72,10 +75,17 @@ static bool lost_class(const struct transfer *t)
         return defect(DEFECT_RET_LOST);
     case INSN_JMP_INDIRECT:
         return defect(DEFECT_INDIRECT_LOST);
-    case INSN_JMP_FAR:
     case INSN_CALL_FAR:
+    case INSN_CALL_FAR_DIRECT:
+        return defect(DEFECT_FAR_LOST) || (crosses && defect(DEFECT_GATE_LOST));
     case INSN_RET_FAR:
+        return defect(DEFECT_FAR_LOST) || (crosses && defect(DEFECT_OUTER_RET_LOST));
+    case INSN_JMP_FAR:
+    case INSN_JMP_FAR_DIRECT:
         return defect(DEFECT_FAR_LOST);
+    case INSN_SYSENTER:
+    case INSN_SYSEXIT:
+        return policy(POLICY_SYSENTER_RECORD) == NO;
     case INSN_SYSCALL:
         return defect(DEFECT_SYSCALL_LOST);
     case INSN_SYSRET:
