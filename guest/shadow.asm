@@ -16,8 +16,9 @@ ENDWORKLOAD
 
 %define REPEATS 30000           ; bytes below the stack's top, which are all mapped
 
-; The timer, after as many ticks as the argument says, comes somewhere in these.
-WORKLOAD interrupt.repeat, RING3 | INTERRUPTS
+; The timer, after as many ticks as the argument says, comes somewhere in these; or, on a busy
+; host, not at all.
+WORKLOAD interrupt.repeat, RING3 | INTERRUPTS | TRACED
     mov     rdi, [rdi + DATA_ARGUMENT]
     SERVICE_INT SERVICE_TIMER
     cld
