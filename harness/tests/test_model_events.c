@@ -241,6 +241,19 @@ static void test_double_faults(void)
     EXPECT_EQ(cpu.gpr[RSP], IST_TOP - 48);
 }
 
+/* By policy the event that never reached its handler leaves a record of its own. */
+static void test_double_fault_records(void)
+{
+    setup(3);
+    EXPECT_EQ(model_set("policy", "df-records:each"), MODEL_OK);
+    *word(IDT + 16 * 13) &= ~(1ull << 47);
+    cpu.fault = (struct fault){.vector = 13};
+    deliver_fault(&cpu);
+    EXPECT_EQ(transfer_count, 2);
+    expect_transfer(0, CODE, HANDLER + 16 * 13, 3, 0);
+    expect_transfer(1, CODE, HANDLER + 16 * 8, 3, 0);
+}
+
 static void test_shutdown(void)
 {
     volatile bool down = false;
@@ -557,6 +570,7 @@ int main(void)
     RUN(test_stack_is_aligned);
     RUN(test_page_fault);
     RUN(test_double_faults);
+    RUN(test_double_fault_records);
     RUN(test_shutdown);
     RUN(test_iret);
     RUN(test_iret_faults);

@@ -24,14 +24,14 @@ static uint32_t external_bit(const struct event *event)
     return event->kind != EVENT_SOFTWARE;
 }
 
-static bool read_gate(struct model_cpu *cpu, const struct event *event, struct gate *gate)
+/* The entry as it lies in the table, whatever it says. */
+static bool load_gate(struct model_cpu *cpu, const struct event *event, struct gate *gate)
 {
     const struct vmcb_segment *idtr = &cpu->vmcb->save.idtr;
     uint32_t offset = event->vector * 16u;
-    uint32_t error = event->vector * 8u + 2 + external_bit(event);
     uint64_t raw[2];
     if (offset + 15 > idtr->limit)
-        return fault_raise(cpu, VECTOR_GP, error);
+        return fault_raise(cpu, VECTOR_GP, event->vector * 8u + 2 + external_bit(event));
     if (!guest_read(cpu, idtr->base + offset, raw, 16, ACCESS_IMPLICIT))
         return false;
     gate->rip = (raw[0] & 0xffff) | (raw[0] >> 32 & 0xffff0000) | raw[1] << 32;
@@ -40,6 +40,14 @@ static bool read_gate(struct model_cpu *cpu, const struct event *event, struct g
     gate->type = raw[0] >> 40 & 0x1f;
     gate->dpl = raw[0] >> 45 & 3;
     gate->present = raw[0] >> 47 & 1;
+    return true;
+}
+
+static bool read_gate(struct model_cpu *cpu, const struct event *event, struct gate *gate)
+{
+    uint32_t error = event->vector * 8u + 2 + external_bit(event);
+    if (!load_gate(cpu, event, gate))
+        return false;
     if (gate->type != GATE_INTERRUPT && gate->type != GATE_TRAP)
         return fault_raise(cpu, VECTOR_GP, error);
     if (event->kind == EVENT_SOFTWARE && gate->dpl < guest_cpl(cpu))
@@ -189,15 +197,25 @@ static uint8_t transfer_kind(const struct event *event)
 }
 
 static bool record_event(struct model_cpu *cpu, const struct event *event, uint64_t from,
-                         unsigned cpl_before)
+                         uint64_t to, unsigned cpl_before, unsigned cpl_after)
 {
     struct transfer transfer = {.from = from,
-                                .to = cpu->vmcb->save.rip,
+                                .to = to,
                                 .cpl_before = (uint8_t)cpl_before,
-                                .cpl_after = (uint8_t)guest_cpl(cpu),
+                                .cpl_after = (uint8_t)cpl_after,
                                 .kind = transfer_kind(event),
                                 .length = 1};
     return record_transfer(cpu, &transfer);
+}
+
+/* A policy records the event that never reached its handler too: where it was bound for. */
+static void record_attempt(struct model_cpu *cpu, const struct event *event, uint64_t from)
+{
+    struct fault kept = cpu->fault;
+    struct gate gate;
+    if (policy(POLICY_DF_RECORDS) == DF_EACH && load_gate(cpu, event, &gate))
+        record_event(cpu, event, from, gate.rip, guest_cpl(cpu), gate.selector & 3);
+    cpu->fault = kept;
 }
 
 static void debug_exception_effects(struct model_cpu *cpu)
@@ -225,7 +243,8 @@ void deliver(struct model_cpu *cpu, const struct event *event)
         if (current.vector == VECTOR_PF && current.kind == EVENT_FAULT)
             cpu->vmcb->save.cr2 = current.address;
         if (deliver_once(cpu, &current)) {
-            bool recorded = record_event(cpu, &current, from, cpl_before);
+            bool recorded = record_event(cpu, &current, from, cpu->vmcb->save.rip, cpl_before,
+                                         guest_cpl(cpu));
             if (current.vector == VECTOR_DB && current.kind != EVENT_INTERRUPT)
                 debug_exception_effects(cpu);
             if (recorded)
@@ -240,6 +259,7 @@ void deliver(struct model_cpu *cpu, const struct event *event)
                                      .from_rip = cpu->vmcb->save.rip};
             continue;
         }
+        record_attempt(cpu, &current, from);
         struct event next;
         if (!combine(&current, &cpu->fault, &next))
             machine_shutdown();
