@@ -11,7 +11,7 @@ from fnmatch import fnmatchcase
 from pathlib import Path
 
 FOLDER = Path(__file__).with_name("profiles")
-KEYS = {"description", "provider", "default", "at_least", "checks"}
+KEYS = {"description", "provider", "default", "at_least", "checks", "errata"}
 
 
 class Unknown(Exception):
@@ -35,6 +35,7 @@ def load(name):
     if set(profile) - KEYS:
         raise Unknown("profile %s: unknown key %s" % (name, sorted(set(profile) - KEYS)))
     return {"description": "", "provider": [], "default": "pass", "at_least": 1, "checks": [],
+            "errata": False,
             "name": name, **profile}
 
 
@@ -65,6 +66,8 @@ def deviations(profile, checks, whole):
     for check in checks:
         verdicts, words, pattern = rule_for(profile, check["name"])
         used.add(pattern)
+        if profile["errata"] and check.get("erratum"):
+            continue
         if selected_out(check) and not whole:
             continue
         if check["verdict"] not in verdicts:

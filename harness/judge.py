@@ -10,7 +10,7 @@ import copy
 import json
 from dataclasses import dataclass, field
 
-from harness import expected, schema, wire
+from harness import errata, expected, schema, wire
 
 PASS, FAIL, ERROR, USAGE, SKIPPED = 0, 1, 2, 3, 77
 NOT_RUN = "not run"
@@ -187,6 +187,9 @@ def weigh(judgement, log, profile, whole, strict_skip):
     if log.run and profile["provider"] and report["provider"] not in profile["provider"]:
         problems.append("provider is %s, profile %s expects %s" % (
             report["provider"], profile["name"], "/".join(profile["provider"])))
+    if errata.mark(report):
+        judgement.notes += ["%s fails as published: %s" % (check["name"], check["erratum"])
+                            for check in report["checks"] if check.get("erratum")]
     away = expected.deviations(profile, report["checks"], whole)
     for check, verdict, text in away:
         if check is None:
@@ -216,4 +219,6 @@ def status(report, failed, away, problems, profile, strict_skip):
             len(away), profile["name"], away[0][2])
     if strict_skip and not counts["pass"]:
         return SKIPPED, "nothing passed, %d skipped" % counts["skip"]
-    return PASS, "as profile %s expects" % profile["name"]
+    known = sum("erratum" in check for check in report["checks"])
+    return PASS, "as profile %s expects%s" % (
+        profile["name"], ", with %d published errata" % known if known else "")

@@ -280,17 +280,22 @@ def page(report):
     main_part = element("main", "".join(
         element("section", element("h2", title) + body, id=ident)
         for ident, title, body in parts), id="main")
-    head = ('<meta charset="utf-8"><meta name="viewport" content="width=device-width">'
-            '<meta http-equiv="Content-Security-Policy" content="default-src \'none\'; '
-            "style-src 'unsafe-inline'; script-src 'unsafe-inline'\">")
-    head += element("title", "%s: Waymark on %s" % (escape(report["verdict"]), escape(
-        str(report["identity"].get("cpu", "unknown")))))
-    head += element("style", (HERE / "report.css").read_text())
     body = element("a", "Skip to the results", class_="skip-link", href="#main")
     body += top(report) + nav + main_part
     body += element("footer", "Waymark %s, run %s. This page is one file and loads nothing." % (
         escape(str(report["identity"].get("version", ""))), escape(report["run_id"])))
     body += element("script", (HERE / "report.js").read_text())
+    return document("%s: Waymark on %s" % (
+        report["verdict"], report["identity"].get("cpu", "unknown")), body)
+
+
+def document(title, body):
+    """A whole page that may load nothing, not even what its text asks for."""
+    head = ('<meta charset="utf-8"><meta name="viewport" content="width=device-width">'
+            '<meta http-equiv="Content-Security-Policy" content="default-src \'none\'; '
+            "style-src 'unsafe-inline'; script-src 'unsafe-inline'\">")
+    head += element("title", escape(title))
+    head += element("style", (HERE / "report.css").read_text())
     return '<!doctype html>\n<html lang="en"><head>%s</head>\n<body>%s</body></html>\n' % (
         head, body)
 

@@ -1,6 +1,8 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """Boot the image once in QEMU, judge the run, write the result files, end with its status.
 
+`run.py compare A B C...` and `run.py rejudge REPORT` look at saved runs instead.
+
 0 as the profile expects; 1 a check failed; 2 error, not run or timed out; 3 bad usage; with
 strict-skip 77 when nothing passed.  The last line says `status: N reason`.
 """
@@ -17,7 +19,8 @@ if __name__ == "__main__":
     # Run as a file: make the package harness importable whatever the current folder is.
     sys.path[0] = str(Path(__file__).resolve().parent.parent)
 
-from harness import expected, fat, judge, qemu, report, report_html, wire  # noqa: E402
+from harness import (compare, errata, expected, fat, judge, qemu, rejudge,  # noqa: E402
+                     report, report_html, wire)
 
 FILES = ("report.json", "report.tap", "junit.xml", "report.html", "serial.log", "qemu.log")
 
@@ -191,12 +194,16 @@ def conclude(run, parser, ending, started):
                             run.strict_skip)
     host = {"status": judgement.status, "reason": judgement.reason or "none",
             "source": judgement.source, "problems": judgement.problems, "accel": run.accel,
-            "cpu": run.cpu, "cpus": run.cpus, "firmware": str(run.firmware.code),
+            "cpu": run.cpu, "cpus": run.cpus, "options": run.options,
+            "firmware": str(run.firmware.code),
             "ending": ending.kind, "seconds": round(run.seconds, 3)}
     if run.banner_after is not None:
         host["boot_seconds"] = round(run.banner_after, 3)
         if run.end_after is not None:
             host["suite_seconds"] = round(run.end_after - run.banner_after, 3)
+    named = errata.hypervisor(judgement.report)
+    if named:
+        host["hypervisor"] = named
     judgement.report["host"] = host
     stamp = time.strftime("%Y-%m-%dT%H:%M:%S", time.gmtime(started))
     write(run.out / "report.json", report.to_json(judgement.report))
@@ -206,7 +213,15 @@ def conclude(run, parser, ending, started):
     for line in report.summary(judgement):
         print(line)
     print("results: " + " ".join(str(run.out / name) for name in FILES[:5]))
+    if not any(option.startswith("prove=") for option in run.options):
+        print(clauses_line(judgement.report["coverage"]))
     return judgement
+
+
+def clauses_line(coverage):
+    """How many clauses a check that ran has decided, all classes together."""
+    return "clauses: %d of %d covered" % (sum(part["covered"] for part in coverage.values()),
+                                          sum(part["total"] for part in coverage.values()))
 
 
 def listing(log, ending):
@@ -253,6 +268,8 @@ def main(words, env):
     """(status, reason) of a whole run."""
     started = time.time()
     try:
+        if words[:1] in (["compare"], ["rejudge"]):
+            return {"compare": compare, "rejudge": rejudge}[words[0]].main(words[1:], Arguments)
         run = Run(arguments(words), env)
         if run.profile:
             expected.load(run.profile)
@@ -268,7 +285,7 @@ def main(words, env):
             return listing(parser.log, ending)
         judgement = conclude(run, parser, ending, started)
         return judgement.status, judgement.reason
-    except (Usage, expected.Unknown) as error:
+    except (Usage, expected.Unknown, rejudge.Unreadable) as error:
         return judge.USAGE, str(error)
     except (qemu.Missing, fat.Trouble, OSError) as error:
         return judge.ERROR, str(error)

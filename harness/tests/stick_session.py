@@ -87,8 +87,8 @@ def signed_image(session):
     key = session.own / "key.pem"
     session.tool("openssl", "rsa", "-in", str(KEY), "-passin", "pass:snakeoil", "-out",
                  str(key))
-    session.tool("make", "-s", "-o", str(session.image), "sign",
-                 "OUT=%s" % session.image.parent, "SIGNED=%s" % session.own, "KEY=%s" % key, "CERT=%s" % CERT)
+    session.tool("make", "-s", "-o", str(session.image), "sign", "KEY=%s" % key,
+                 "OUT=%s" % session.image.parent, "SIGNED=%s" % session.own, "CERT=%s" % CERT)
     return session.own / "BOOTX64.EFI"
 
 
