@@ -11,25 +11,23 @@
 #include "hw/string.h"
 
 #define DEPTH_MAX   6
-#define REPEAT_MAX  32 /* product of the counts of nested loops */
-#define ROOM_NEEDED 72 /* nodes that may still be added once a body has begun something */
-#define EVENTS_MAX  16 /* an event's handler leaves many records of its own */
-#define CALL_DEPTH  12 /* of recursion */
+#define REPEAT_MAX  64   /* product of the counts of nested loops */
+#define ROOM_NEEDED 72   /* nodes that may still be added once a body has begun something */
+#define EVENTS_MAX  16   /* an event's handler leaves many records of its own */
+#define EDGES_MAX   2500 /* before a body begins something more */
+#define CALL_DEPTH  12   /* of recursion */
 
-/* Where a body stands. */
-struct place {
-    unsigned depth;
-    unsigned repeat; /* how often it runs, at most */
-};
-
-static void body(struct generated *p, struct place at);
+static void body(struct generated *p);
 
 static struct generate_node *add(struct generated *p, enum node_op op, unsigned form,
                                  uint32_t value)
 {
     struct generate_node *n = &p->nodes[p->count++];
 
-    *n = (struct generate_node){.op = (uint8_t)op, .form = (uint8_t)form, .value = value};
+    *n = (struct generate_node){
+        .op = (uint8_t)op, .form = (uint8_t)form, .value = value, .group = p->group};
+    if (op >= NODE_JCC)
+        p->edges += p->repeat;
     return n;
 }
 
@@ -129,14 +127,14 @@ static void ret(struct generated *p, unsigned pushed)
 
 /* --- one function for each construct */
 
-static void skip(struct generated *p, struct place at)
+static void skip(struct generated *p)
 {
     struct generate_node *n;
 
     compare(p);
     fill(p, FILL_NEUTRAL, 2);
     n = jcc(p, roll(&p->dice, 16));
-    body(p, at);
+    body(p);
     land(p, n);
 }
 
@@ -165,22 +163,23 @@ static void count_down(struct generated *p, uint16_t top)
     }
 }
 
-static void iterate(struct generated *p, struct place at)
+static void iterate(struct generated *p)
 {
-    unsigned most = REPEAT_MAX / at.repeat, count = 1 + roll(&p->dice, most < 9 ? most : 9);
+    unsigned outside = p->repeat, count = 1 + roll(&p->dice, REPEAT_MAX / outside);
     uint16_t top;
 
     add(p, NODE_COUNT, 0, count);
     top = p->count;
     add(p, NODE_PUSH, 0, 0);
-    at.repeat *= count + 1; /* some conditions let it run once more */
-    body(p, at);
+    p->repeat *= count + 1; /* some conditions let it run once more */
+    body(p);
     add(p, NODE_POP, 0, 0);
     count_down(p, top);
+    p->repeat = (uint16_t)outside;
 }
 
 /* The function lies before or behind its call. */
-static void call_function(struct generated *p, struct place at)
+static void call_function(struct generated *p)
 {
     unsigned arguments = roll(&p->dice, 3) ? 0 : 1 + roll(&p->dice, 3);
     bool before = roll(&p->dice, 2);
@@ -194,7 +193,7 @@ static void call_function(struct generated *p, struct place at)
         over = jump(p);
         land(p, from);
     }
-    body(p, at);
+    body(p);
     ret(p, arguments);
     land(p, over);
     if (before) {
@@ -311,11 +310,11 @@ static void touch(struct generated *p)
     add(p, NODE_TOUCH, form, where);
 }
 
-static void event(struct generated *p, struct place at)
+static void event(struct generated *p)
 {
-    if (p->events < at.repeat)
+    if (p->events < p->repeat)
         return;
-    p->events -= (uint16_t)at.repeat;
+    p->events -= p->repeat;
     switch (roll(&p->dice, 4)) {
     case 0:
         touch(p);
@@ -328,11 +327,11 @@ static void event(struct generated *p, struct place at)
     }
 }
 
-static void leaf(struct generated *p, struct place at)
+static void leaf(struct generated *p)
 {
     switch (roll(&p->dice, 12)) {
     case 0:
-        if (at.repeat <= 4)
+        if (p->repeat <= 4)
             recurse(p);
         break;
     case 1 ... 2:
@@ -351,7 +350,7 @@ static void leaf(struct generated *p, struct place at)
         add(p, NODE_STRING, roll(&p->dice, 8), (uint32_t)(p->dice >> 24));
         break;
     case 8:
-        event(p, at);
+        event(p);
         break;
     default:
         fill(p, FILL_ANY, roll(&p->dice, 32) ? 8 : 60);
@@ -359,38 +358,47 @@ static void leaf(struct generated *p, struct place at)
 }
 
 /* A few constructs in a row; the deeper, the fewer. */
-static void body(struct generated *p, struct place at)
+static void body(struct generated *p)
 {
-    unsigned row = 1 + roll(&p->dice, at.depth ? 4 : 16);
+    unsigned row = 1 + roll(&p->dice, p->depth ? 4 : 16);
+    uint8_t outside = p->group;
 
-    at.depth++;
-    for (; row > 0 && p->count < GENERATE_NODES - ROOM_NEEDED; row--) {
-        unsigned kind = at.depth < DEPTH_MAX ? roll(&p->dice, 10) : 9;
+    p->depth++;
+    for (; row > 0 && p->count < GENERATE_NODES - ROOM_NEEDED && p->edges < EDGES_MAX; row--) {
+        unsigned kind = p->depth < DEPTH_MAX ? roll(&p->dice, 10) : 9;
 
+        p->group = ++p->groups;
         fill(p, FILL_ANY, 3);
         if (kind < 3)
-            skip(p, at);
-        else if (kind < 4 && at.repeat < REPEAT_MAX / 2)
-            iterate(p, at);
+            skip(p);
+        else if (kind < 4 && p->repeat < REPEAT_MAX / 2)
+            iterate(p);
         else if (kind < 6)
-            call_function(p, at);
+            call_function(p);
         else
-            leaf(p, at);
+            leaf(p);
     }
+    p->depth--;
+    p->group = outside;
 }
 
 void generate(struct generated *p, uint64_t seed)
 {
-    struct place at = {.repeat = 1};
+    uint64_t base = p->base, data = p->data;
 
-    memset(p->nodes, 0, sizeof(p->nodes));
-    p->count = 0;
+    memset(p, 0, sizeof(*p));
+    p->base = base;
+    p->data = data;
     p->dice = seed * 0x9E3779B97F4A7C15u;
     roll(&p->dice, 1);
     p->origin = (uint16_t)roll(&p->dice, PAGE_BYTES);
     p->state = roll(&p->dice, UINT32_MAX);
     p->wild = roll(&p->dice, 4) == 0;
     p->events = EVENTS_MAX;
-    body(p, at);
+    p->repeat = 1;
+    /* Long paths through little code: emulators translate code once. */
+    if (roll(&p->dice, 3))
+        iterate(p);
+    body(p);
     add(p, NODE_END, 0, 0);
 }

@@ -75,6 +75,7 @@ struct generate_node {
     uint8_t form, condition;
     uint8_t prefix; /* a byte before the branch; 0 = none */
     uint8_t count;
+    uint8_t group; /* the construct it belongs to; makes no sense without its other nodes */
     bool far_away; /* a rel8 does not reach */
     bool off;
     uint16_t to;     /* a node's number */
@@ -89,9 +90,14 @@ struct generated {
     uint64_t data;        /* linear address of the first data page */
     uint16_t origin, end; /* offsets of the first byte and of the byte behind the last */
     uint16_t count;       /* nodes */
-    uint16_t events;      /* how many more exceptions and system calls may happen */
     uint32_t state;       /* R14 at the start */
     bool wild;
+    uint8_t groups; /* of nodes, from 1 */
+    /* While generating */
+    uint8_t group, depth;
+    uint16_t repeat; /* how often what comes next runs, at most */
+    uint16_t events; /* exceptions and system calls that may still happen */
+    uint32_t edges;  /* branches executed, about */
     struct generate_node nodes[GENERATE_NODES];
 };
 

@@ -4,6 +4,7 @@
 #include "harness/arena.h"
 #include "harness/format.h"
 #include "harness/trace.h"
+#include "hw/low.h"
 #include "hw/paging.h"
 #include "hw/string.h"
 #include "hw/trap.h"
@@ -71,6 +72,8 @@ const char *trace_symbol(uint64_t address, char *out, size_t bytes)
         }
     if (offset >= WINDOW_BYTES)
         offset = address - GUEST_KERNEL_BASE;
+    if (offset >= WINDOW_BYTES && low_memory())
+        offset = address - (uint64_t)(uintptr_t)low_memory();
     if (offset < (uint64_t)(__guest_end - __guest_start)) {
         for (size_t i = 0; i < workload_count(); i++)
             if ((uint64_t)workload_at(i)->entry <= offset &&
@@ -78,6 +81,8 @@ const char *trace_symbol(uint64_t address, char *out, size_t bytes)
                 best = workload_at(i);
         fmt(out, bytes, "%s+%llx", best ? best->name : "guest",
             (unsigned long long)(offset - (best ? (uint64_t)best->entry : 0)));
+    } else if (address - guest_made_base() < GUEST_MADE_PAGES * PAGE_BYTES) {
+        fmt(out, bytes, "made+%llx", (unsigned long long)(address - guest_made_base()));
     } else if (address == syscall_entry_address()) {
         fmt(out, bytes, "syscall");
     } else if (address == syscall_sysret_address()) {
@@ -242,8 +247,30 @@ bool trace_expect(struct trace *t, const struct expected_edge *expected, size_t 
     /* A filtered trace has gaps where the filter was at work. */
     if (t->setup.off_os || t->setup.off_usr)
         return true;
+    /* The decoder knows 64-bit code only. */
+    if (ring == GUEST_COMPAT)
+        return true;
     /* So has one of a processor that leaves a kind of branch out, where the manual lets it. */
     return r->optional_absent ? trace_expect_sources(t) : trace_expect_sane(t);
+}
+
+const char *trace_difference(struct trace *t, const struct expected_edge *expected,
+                             size_t count, unsigned ring, struct compare_result *r)
+{
+    struct compare_options options = options_for(t, ring);
+    const char *why = NULL;
+
+    compare_trace(expected, count, t->records, t->count, &options, r);
+    if (!r->same)
+        return r->what;
+    if (r->optional_seen & r->optional_absent)
+        return "one kind of record is sometimes there";
+    if (!r->optional_absent &&
+        trace_connected(t->records, t->count, fetch, is_event, NULL, &why) < t->count)
+        return why;
+    return trace_sources(t->records, t->count, fetch, is_event, NULL) < t->count
+               ? "from is neither a branch nor an event"
+               : NULL;
 }
 
 bool trace_expect_workload(struct trace *t, const struct workload *w, unsigned ring,

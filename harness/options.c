@@ -110,6 +110,10 @@ static const char *set_numeric(struct options *o, const char *key, const char *v
         if (number < 1 || number > 64)
             return "a number from 1 to 64";
         o->cpus = (unsigned)number;
+    } else if (strcmp(key, "fuzz") == 0) {
+        if (number < 1 || number > 1000000)
+            return "a number from 1 to 1000000";
+        o->fuzz = (unsigned)number;
     } else {
         if (number < 50 || number > 115200 || 115200 % number != 0)
             return "a divisor of 115200 that is at least 50";
@@ -177,7 +181,7 @@ static bool is_one_of(const char *key, const char *const *keys)
 static const char *set_option(struct options *o, const char *key, const char *value,
                               bool *unknown)
 {
-    static const char *const numeric[] = {"seed", "cpus", "baud", NULL};
+    static const char *const numeric[] = {"seed", "cpus", "fuzz", "baud", NULL};
     static const char *const choice[] = {"provider", "selftest", "prove", "exit", NULL};
     static const char *const model[] = {"policy", "defect", "cpuid", NULL};
     bool *flag = switch_of(o, key);
@@ -219,7 +223,7 @@ static bool parse_one(struct options *o, char *word, char *error, size_t error_b
     if (unknown)
         fmt(error, error_bytes,
             "unknown option '%.40s': known are run skip profile provider selftest prove exit "
-            "cpus serial baud soak bench list verbose x2apic seed policy defect cpuid",
+            "cpus serial baud soak bench list verbose x2apic seed fuzz policy defect cpuid",
             word);
     else if (wanted)
         fmt(error, error_bytes, "option '%.20s' has the value '%.40s', wanted %s", word,

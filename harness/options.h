@@ -43,6 +43,7 @@ struct options {
     bool verbose;                  /* verbose=0|1: detail lines on passes too */
     bool x2apic;                   /* x2apic=0|1: switch the local APIC where enumerated */
     uint64_t seed;                 /* seed=N, decimal or 0x */
+    unsigned fuzz;                 /* fuzz=N: generated programs, from that seed on; 0 = few */
     unsigned model_words;
     char model_word[OPTION_MODEL_WORDS][64]; /* "policy=wrap:after", "defect=x", "cpuid=..." */
 };

@@ -93,6 +93,13 @@ bool trace_expect_sources(struct trace *t);
 /* "guest:jcc.taken+1f", "vector.14", "bracket.call", ...; returns out. */
 const char *trace_symbol(uint64_t address, char *out, size_t bytes);
 
+/*
+ * What trace_expect would object to, or NULL; asserts and prints nothing. Where it is goes into
+ * *result when the comparison says it.
+ */
+const char *trace_difference(struct trace *t, const struct expected_edge *expected,
+                             size_t count, unsigned ring, struct compare_result *result);
+
 /* Puts records and expectation around the first difference into the report. */
 void trace_evidence(struct trace *t, const struct expected_edge *expected, size_t count,
                     const struct compare_result *result);

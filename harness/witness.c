@@ -43,18 +43,26 @@ static void detail(struct run *run, const char *who, const struct expected_edge 
                    trace_symbol(edges[at].to, to, sizeof(to)), edge_kind_name(edges[at].kind));
 }
 
-bool witness_expect(struct run *run, const struct workload *w,
-                    const struct expected_edge *expected, size_t count,
-                    const struct oracle *oracle)
+bool witness_agrees(struct run *run, const struct expected_edge *expected, size_t count,
+                    const struct oracle *oracle, struct compare_result *result)
 {
     struct guest_place place = guest_place(trace_guest(run), 3, 0);
     struct compare_options options = {
         .guest_low = place.low, .guest_high = place.high, .crossing = CROSSING_UNKNOWN};
-    struct compare_result result;
 
     /* The oracle writes every event down: nothing of an open clause may be absent. */
     options.settled_present = ~0u;
-    compare_edges(expected, count, oracle->edges, oracle->count, &options, &result);
+    compare_edges(expected, count, oracle->edges, oracle->count, &options, result);
+    return result->same;
+}
+
+bool witness_expect(struct run *run, const struct workload *w,
+                    const struct expected_edge *expected, size_t count,
+                    const struct oracle *oracle)
+{
+    struct compare_result result;
+
+    witness_agrees(run, expected, count, oracle, &result);
     if (EXPECT(run, result.same, "%s: the oracle saw something else: %s, edge %zu of %zu",
                w->name, result.what, result.record_index, oracle->count))
         return true;

@@ -23,6 +23,10 @@ struct oracle witness_follow(struct run *run, const struct workload *w, uint64_t
 /* The array behind it, for checks that drive the oracle themselves: WITNESS_EDGES long. */
 struct expected_edge *witness_edges(struct run *run);
 
+/* Whether it saw these edges; asserts and prints nothing. */
+bool witness_agrees(struct run *run, const struct expected_edge *expected, size_t count,
+                    const struct oracle *oracle, struct compare_result *result);
+
 /* Asserts that the oracle saw exactly these edges, kinds and privilege levels included. */
 bool witness_expect(struct run *run, const struct workload *w,
                     const struct expected_edge *expected, size_t count,

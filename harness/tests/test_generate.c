@@ -12,7 +12,8 @@
 
 #include <unistd.h>
 
-#define PROGRAMS 300
+#define PROGRAMS 300 /* read; a third of them run */
+#define RUNS     100
 #define EDGE_MAX 8192
 
 static struct generated program;
@@ -140,7 +141,7 @@ static void as_foreseen(void)
 {
     char name[40];
 
-    for (uint64_t seed = 0; seed < PROGRAMS; seed++) {
+    for (uint64_t seed = 0; seed < RUNS; seed++) {
         snprintf(name, sizeof(name), "seed %llu", (unsigned long long)seed);
         ASSERT(emit(seed));
         bytes_most = program.end - program.origin > (int)bytes_most
@@ -152,7 +153,7 @@ static void as_foreseen(void)
     }
     printf("# %u known, %u wild, %zu edges, at most %zu; at most %zu bytes\n", known, wild,
            edges_total, edges_most, bytes_most);
-    EXPECT(known > PROGRAMS / 2 && wild > PROGRAMS / 10);
+    EXPECT(known > RUNS / 2 && wild > RUNS / 10);
 }
 
 /* Left out by chance: the walk gives up or it is right. */
@@ -163,7 +164,7 @@ static void in_parts(void)
     unsigned checked = 0;
     char name[60];
 
-    for (uint64_t seed = 0; seed < PROGRAMS; seed++) {
+    for (uint64_t seed = 0; seed < RUNS; seed++) {
         unsigned one_in = 2 + roll(&dice, 40);
 
         ASSERT(emit(seed));
@@ -179,7 +180,7 @@ static void in_parts(void)
             return;
     }
     printf("# %u programs in parts\n", checked);
-    EXPECT(checked > 30);
+    EXPECT(checked > 15);
 }
 
 /* Every kind of node and edge is there, and every Jcc both ways. */
