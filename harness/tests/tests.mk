@@ -107,12 +107,14 @@ test_wtr_format_SRCS = harness/tests/test_wtr_format.c harness/wtr/trace.c harne
     harness/wtr/util.c
 test_wtr_fuzz_SRCS = harness/tests/fuzz_wtr_trace.c $(WTR_PARTS)
 test_wtr_fuzz_CFLAGS = -DFUZZ_MAIN
-# The program that the spoilt traces run through.
-HOST_TESTS += traced_mix
-traced_mix_SRCS = harness/tests/traced_mix.c
-traced_mix_CFLAGS = -fno-sanitize=all -static -nostdlib -fno-stack-protector -fcf-protection=none
 test_wtr_fuzz_LIBS = -ldw -lelf
 test_wtr_fuzz_elf_SRCS = harness/tests/fuzz_wtr_elf.c $(addprefix harness/wtr/, \
     program.c symbols.c lines.c sweep.c util.c) harness/decode.c
 test_wtr_fuzz_elf_CFLAGS = -DFUZZ_MAIN
 test_wtr_fuzz_elf_LIBS = -ldw -lelf
+# The program that is traced, and that the spoilt traces run through.
+HOST_TESTS += traced_mix
+traced_mix_SRCS = harness/tests/traced_mix.c
+traced_mix_CFLAGS = -fno-sanitize=all -static -nostdlib -fno-stack-protector -fcf-protection=none
+$(OUT)/host/test_wtr_fuzz $(OUT)/host/test_wtr_fuzz_elf: $(OUT)/host/traced_mix
+$(addprefix $(OUT)/host/test_wtr_,format fuzz fuzz_elf): $(wildcard harness/wtr/*.h)

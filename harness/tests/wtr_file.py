@@ -143,6 +143,33 @@ def all_branches(data):
                         struct.iter_unpack("<QQQ", body[8:8 + 24 * count]))
 
 
+def moved(data, distance):
+    """The file as if its images had been loaded that much further up."""
+    records, count = [], 0
+    for kind, number_of, _, body, raw in read(data):
+        if kind == "image":
+            bias, entry, segments = struct.unpack_from("<QQH", body)
+            body = bytearray(body)
+            struct.pack_into("<QQ", body, 0, bias + distance, entry + distance)
+            for at in range(24, 24 + 32 * segments, 32):
+                start = struct.unpack_from("<Q", body, at)[0]
+                struct.pack_into("<Q", body, at, start + distance)
+            records.append(record("image", bytes(body), task=number_of))
+        elif kind == "task":
+            body = bytearray(body)
+            start = struct.unpack_from("<Q", body, 8)[0]
+            struct.pack_into("<Q", body, 8, start + distance)
+            records.append(record("task", bytes(body), task=number_of))
+        elif kind == "packed":
+            pairs = [tuple(place + distance if place < 1 << 63 else place for place in pair[:2])
+                     for pair in unpack(body)]
+            count += len(pairs)
+            records.append(packed(pairs, task=number_of))
+        elif kind not in ("end", "exit"):
+            records.append(raw)
+    return whole(records, count)
+
+
 def stretched(data, cycle, total):
     """The file with branches cycle[0]..cycle[1]-1 repeated until there are about total."""
     recorded = list(all_branches(data))

@@ -104,8 +104,16 @@ function makeLevels(segments) {
   close(0);
   return levels.map(one => ({
     begins: Uint32Array.from(one.begins), ends: Uint32Array.from(one.ends),
-    nodes: Uint32Array.from(one.nodes),
+    nodes: Uint32Array.from(one.nodes), before: lengthsBefore(one),
   }));
+}
+
+/* For each call how many branches the calls before it on its level are long. */
+function lengthsBefore(level) {
+  const before = new Float64Array(level.begins.length + 1);
+  for (let i = 0; i < level.begins.length; i++)
+    before[i + 1] = before[i] + level.ends[i] - level.begins[i];
+  return before;
 }
 
 const levels = makeLevels(unpackNumbers("segments"));
@@ -123,12 +131,33 @@ function lastNotAbove(numbers, value) {
   return low - 1;
 }
 
+/* How many branches before one ran at this level or deeper. */
+function covered(level, branch) {
+  const i = lastNotAbove(level.begins, branch);
+  return i < 0 ? 0 : level.before[i] + Math.min(level.ends[i], branch) - level.begins[i];
+}
+
 /* The call that runs at a depth at a branch: its index in the level, or -1. */
 function callAt(depth, branch) {
   if (depth < 0 || depth >= levels.length)
     return -1;
   const i = lastNotAbove(levels[depth].begins, branch);
   return i >= 0 && levels[depth].ends[i] > branch ? i : -1;
+}
+
+/* When a branch ran, in words and between the times known around it; "" without times. */
+function timeOf(branch) {
+  const times = trace.times;
+  const i = Math.min(times.findLastIndex(one => one[0] <= branch), times.length - 2);
+  if (i < 0)
+    return "";
+  const [from, begin] = times[i], [to, end] = times[i + 1];
+  const ticks = begin + (branch - from) / (to - from) * (end - begin);
+  if (!trace.hz)
+    return grouped(Math.round(ticks)) + " ticks";
+  const seconds = ticks / trace.hz;
+  return seconds < 1e-3 ? (seconds * 1e6).toFixed(2) + " us"
+    : seconds < 1 ? (seconds * 1e3).toFixed(3) + " ms" : seconds.toFixed(4) + " s";
 }
 
 function grouped(number) {

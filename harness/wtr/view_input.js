@@ -81,7 +81,7 @@ const flameKeys = {
   ArrowUp: selectCaller, ArrowDown: selectCallee,
   "+": () => zoom(0.5), "=": () => zoom(0.5), "-": () => zoom(2),
   ",": () => selectBeside(-1), ".": () => selectBeside(1),
-  Home: () => show(0, view_all()), Enter: zoomToSelection,
+  Home: () => show(0, allBranches()), Enter: zoomToSelection,
   PageUp: () => { byId("flame").scrollTop -= 200; },
   PageDown: () => { byId("flame").scrollTop += 200; },
 };
@@ -160,7 +160,7 @@ function wireOverview() {
   const overview = byId("overview");
   const center = event => {
     const box = overview.getBoundingClientRect();
-    const at = (event.clientX - box.left) / box.width * view_all();
+    const at = (event.clientX - box.left) / box.width * allBranches();
     const half = (view.end - view.begin) / 2;
     show(at - half, at + half);
   };
@@ -179,7 +179,7 @@ function wireTools() {
   byId("zoom-out").addEventListener("click", () => zoom(2));
   byId("left").addEventListener("click", () => move(-0.5));
   byId("right").addEventListener("click", () => move(0.5));
-  byId("zoom-all").addEventListener("click", () => show(0, view_all()));
+  byId("zoom-all").addEventListener("click", () => show(0, allBranches()));
   byId("zoom-selection").addEventListener("click", zoomToSelection);
   byId("find").addEventListener("input", onFind);
 }

@@ -37,24 +37,28 @@ function fitted(context, text, width) {
 }
 
 function drawCall(context, fn, x, y, width, selected, ink) {
-  const dim = view.found && !view.found.has(fn);
-  context.globalAlpha = dim ? 0.3 : 1;
   context.fillStyle = colourOf(fn);
-  context.fillRect(x, y, Math.max(width - (width > 3 ? 1 : 0), 0.6), ROW - 1);
+  context.fillRect(x, y, width - (width > 3 ? 1 : 0), ROW - 1);
   if (width > 30) {
     context.fillStyle = ink;
     const label = fitted(context, trace.functions[fn], width - 8);
     context.fillText(label, x + 4, y + ROW / 2);
   }
-  context.globalAlpha = 1;
-  if (selected) {
-    context.strokeStyle = style("--accent");
-    context.lineWidth = 2;
-    context.strokeRect(x + 1, y + 1, Math.max(width - 2, 2), ROW - 3);
-  }
+  if (selected)
+    drawFrame(context, x, y, width);
 }
 
-/* One depth. A call narrower than a pixel stands for all that end in that pixel. */
+function drawFrame(context, x, y, width) {
+  context.globalAlpha = 1;
+  context.strokeStyle = style("--accent");
+  context.lineWidth = 2;
+  context.strokeRect(x + 1, y + 1, Math.max(width - 2, 2), ROW - 3);
+}
+
+/*
+ * One depth. A call narrower than a pixel stands for all that begin in that pixel, the paler
+ * the less of the pixel they fill.
+ */
 function drawLevel(context, depth, y, width, ink) {
   const level = levels[depth];
   const scale = width / (view.end - view.begin);
@@ -62,17 +66,27 @@ function drawLevel(context, depth, y, width, ink) {
   while (i < level.begins.length && level.begins[i] < view.end) {
     const x = Math.max(0, (level.begins[i] - view.begin) * scale);
     const right = Math.min(width, (level.ends[i] - view.begin) * scale);
-    if (right > 0) {
-      const selected = depth === view.depth && i === view.call;
-      drawCall(context, tree.fn[level.nodes[i]], x, y, right - x, selected, ink);
-    }
-    if (right - x < 1) {
-      const pixelEnd = view.begin + (Math.floor(x) + 1) / scale;
-      i = Math.max(i + 1, lastNotAbove(level.begins, pixelEnd));
-    } else {
+    const fn = tree.fn[level.nodes[i]];
+    const selected = depth === view.depth && i === view.call;
+    const dim = view.found && !view.found.has(fn) ? 0.3 : 1;
+    if (right - x >= 1) {
+      context.globalAlpha = dim;
+      drawCall(context, fn, x, y, right - x, selected, ink);
       i++;
+      continue;
     }
+    if (right > 0) {
+      const begin = view.begin + Math.floor(x) / scale;
+      const filled = (covered(level, begin + 1 / scale) - covered(level, begin)) * scale;
+      context.globalAlpha = dim * Math.min(1, Math.max(0.15, filled));
+      drawCall(context, fn, Math.floor(x), y, 1, false, ink);
+      if (selected)
+        drawFrame(context, x, y, 1);
+    }
+    const pixelEnd = view.begin + (Math.floor(x) + 1) / scale;
+    i = Math.max(i + 1, lastNotAbove(level.begins, pixelEnd));
   }
+  context.globalAlpha = 1;
 }
 
 function drawFlame() {
@@ -105,27 +119,26 @@ function drawMarks(context, width, height, begin, end) {
   }
 }
 
-/* How deep the stack is at each pixel of the overview: the deepest call that touches it. */
+/* The mean depth of the stack in each pixel of the overview. */
 function profile(width) {
-  const deepest = new Uint16Array(width);
-  const scale = width / view_all();
-  levels.forEach((level, depth) => {
-    let i = 0;
-    while (i < level.begins.length) {
-      const left = Math.floor(level.begins[i] * scale);
-      const right = Math.min(width, Math.ceil(level.ends[i] * scale));
-      deepest.fill(depth + 1, left, Math.max(right, left + 1));
-      i = Math.max(i + 1, lastNotAbove(level.begins, right / scale));
+  const depths = new Float64Array(width);
+  const branches = allBranches() / width;
+  for (const level of levels) {
+    let before = 0;
+    for (let x = 0; x < width; x++) {
+      const now = covered(level, (x + 1) * branches);
+      depths[x] += (now - before) / branches;
+      before = now;
     }
-  });
-  return deepest;
+  }
+  return depths;
 }
 
-function view_all() {
+function allBranches() {
   return Math.max(1, trace.shown);
 }
 
-let profileKept = new Uint16Array(0);
+let profileKept = new Float64Array(0);
 function drawOverview() {
   const { context, width, height } = prepare(byId("overview"));
   const columns = Math.floor(width);
@@ -136,9 +149,9 @@ function drawOverview() {
     const h = profileKept[x] / Math.max(levels.length, 1) * (height - 4);
     context.fillRect(x, height - h, 1, h);
   }
-  drawMarks(context, width, height, 0, view_all());
-  const left = view.begin / view_all() * width;
-  const right = view.end / view_all() * width;
+  drawMarks(context, width, height, 0, allBranches());
+  const left = view.begin / allBranches() * width;
+  const right = view.end / allBranches() * width;
   context.fillStyle = isDark() ? "rgba(125,180,240,0.18)" : "rgba(22,89,165,0.12)";
   context.fillRect(left, 0, Math.max(right - left, 2), height);
   context.strokeStyle = style("--accent");
@@ -148,10 +161,13 @@ function drawOverview() {
 
 function drawAxis() {
   const labels = byId("axis").children;
-  const middle = Math.floor((view.begin + view.end) / 2);
-  labels[0].textContent = grouped(Math.floor(view.begin));
-  labels[1].textContent = grouped(middle);
-  labels[2].textContent = grouped(Math.ceil(view.end)) + " branches";
+  const marks = [Math.floor(view.begin), Math.floor((view.begin + view.end) / 2),
+    Math.ceil(view.end)];
+  marks.forEach((branch, i) => {
+    const time = timeOf(branch);
+    labels[i].textContent = grouped(branch) + (i === 2 ? " branches" : "") +
+      (time && ` (${time})`);
+  });
 }
 
 let pending = false;
@@ -169,7 +185,7 @@ function redraw() {
 
 /* Shows begin..end, at least 8 branches, inside the trace. */
 function show(begin, end) {
-  const all = view_all();
+  const all = allBranches();
   const span = Math.min(all, Math.max(Math.min(8, all), end - begin));
   view.begin = Math.min(Math.max(0, begin), all - span);
   view.end = view.begin + span;
