@@ -207,6 +207,15 @@ static struct session *of(const struct ds_context *context)
     return context ? context->user[DS_HALF_BTS] : NULL;
 }
 
+/* The records wait for a drain, and the trace for a resume. */
+static void overflowed(struct session *session)
+{
+    session->overflowed = true;
+    /* A suspended session that meets its last interrupt late is suspended already. */
+    if (!session->suspended)
+        __atomic_fetch_add(&session->suspended, 1, __ATOMIC_SEQ_CST);
+}
+
 enum ds_error session_switch(struct ds_task *from, struct ds_task *to)
 {
     struct session *leaving = from ? of(from->context) : NULL;
@@ -223,7 +232,7 @@ enum ds_error session_switch(struct ds_task *from, struct ds_task *to)
     if (leaving)
         session_unhold(leaving);
     if (error == DS_OK && of(next) && session_go(of(next)) == DS_EBUSY)
-        of(next)->overflowed = true;
+        overflowed(of(next));
     session_call_ends();
     return error;
 }
@@ -232,12 +241,8 @@ static enum pmi_verdict claim(struct session *session)
 {
     enum pmi_verdict verdict = pmi_handle(&session->pmi);
 
-    if (verdict == PMI_CLAIMED && !session->overflow) {
-        session->overflowed = true;
-        /* A suspended session that meets its last interrupt late is suspended already. */
-        if (!session->suspended)
-            __atomic_fetch_add(&session->suspended, 1, __ATOMIC_SEQ_CST);
-    }
+    if (verdict == PMI_CLAIMED && !session->overflow)
+        overflowed(session);
     return verdict;
 }
 

@@ -27,6 +27,8 @@ static void test_init_refuses(void)
     EXPECT_EQ(pool_init(&pool, memory + 8, 4096), DS_EINVAL);
     EXPECT_EQ(pool_init(&pool, memory, 4095), DS_EINVAL);
     EXPECT_EQ(pool_init(&pool, memory, (POOL_PAGES_MOST + 1) * 4096ull), DS_EINVAL);
+    EXPECT_EQ(pool_init(&pool, memory, POOL_PAGES_MOST * 4096ull), DS_OK);
+    EXPECT_EQ(pool_longest_free(&pool), POOL_PAGES_MOST);
 }
 
 static void test_take_and_give_back(void)

@@ -124,6 +124,50 @@ static void test_table_full(void)
     expect_nothing_left();
 }
 
+/* The table of areas, filled by the other half. */
+static void test_contexts_full(void)
+{
+    static struct ds_task tasks[DS_CONTEXTS_MOST];
+    static struct ds_context *contexts[DS_CONTEXTS_MOST];
+    static struct pool large;
+    static alignas(4096) uint8_t pages[(DS_CONTEXTS_MOST + 2) * 4096];
+    const struct ds_owner *holder = NULL;
+
+    start();
+    memset(tasks, 0, sizeof(tasks));
+    EXPECT_EQ(pool_init(&large, pages, sizeof(pages)), DS_OK);
+    machine.pool = &large;
+    session_init(&machine);
+    purse.limit_pages = DS_CONTEXTS_MOST + 2;
+    for (unsigned i = 0; i < DS_CONTEXTS_MOST; i++)
+        EXPECT_EQ(context_claim(&tasks[i], DS_HALF_PEBS, &debugger, &contexts[i], &holder),
+                  DS_OK);
+    request.task = &task_a;
+    expect_refused(DS_ENOMEM);
+    request.task = NULL;
+    expect_refused(DS_EPERM);
+    EXPECT_EQ(context_claim(NULL, DS_HALF_PEBS, &debugger, &contexts[0], &holder), DS_EPERM);
+    EXPECT(holder == NULL);
+    for (unsigned i = 0; i < DS_CONTEXTS_MOST; i++)
+        EXPECT_EQ(context_release(contexts[i], DS_HALF_PEBS), DS_OK);
+    EXPECT_EQ(pool_used(&large), 0);
+    expect_nothing_left();
+}
+
+/* A new start knows nothing of what was there before. */
+static void test_init_forgets(void)
+{
+    for (unsigned round = 0; round < 2 * SESSIONS_MOST; round++) {
+        start();
+        session_switch(NULL, &task_b);
+        request.task = round % 2 ? &task_a : NULL;
+        ask();
+        if (round % 2)
+            EXPECT_EQ(session_switch(&task_b, &task_a), DS_OK);
+        EXPECT_EQ(pool_used(&pool), 2);
+    }
+}
+
 static void test_bad_buffers(void)
 {
     start();
@@ -223,6 +267,8 @@ int main(void)
     RUN(test_request_and_release);
     RUN(test_error_order);
     RUN(test_table_full);
+    RUN(test_contexts_full);
+    RUN(test_init_forgets);
     RUN(test_bad_buffers);
     RUN(test_register_refuses);
     RUN(test_halves_are_separate);

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* Using a session: suspend, resume, read, overflow, and an NMI in the middle of it. */
+#include "ds/session_state.h"
 #include "harness/tests/session_fixture.h"
 
 static void test_nesting(void)
@@ -71,6 +72,62 @@ static void test_nmi_inside(void)
         EXPECT_EQ(session_release(nmi_id, &debugger), DS_OK);
         expect_nothing_left();
     }
+}
+
+static void only_suspend_in_nmi(enum fake_point point)
+{
+    (void)point;
+    if (--countdown)
+        return;
+    fake.hook = NULL;
+    EXPECT_EQ(session_suspend(nmi_id, &debugger), DS_OK);
+}
+
+/* Suspended for good in the middle of a resume: the resume must not have the last word. */
+static void test_nmi_suspends_for_good(void)
+{
+    for (unsigned at = 1; at < 12; at++) {
+        bool fired;
+
+        start();
+        request.suspended = true;
+        nmi_id = ask();
+        countdown = at;
+        fake.hook = only_suspend_in_nmi;
+        EXPECT_EQ(session_resume(nmi_id, &debugger), DS_OK);
+        fired = !fake.hook;
+        fake.hook = NULL;
+        EXPECT_EQ(status_of(nmi_id).suspended, fired);
+        EXPECT_EQ(fake.debugctl & TR, fired ? 0 : TR);
+        EXPECT_EQ(session_release(nmi_id, &debugger), DS_OK);
+        expect_nothing_left();
+    }
+}
+
+/* A resume that the register refuses leaves the session as it was. */
+static void test_resume_fails(void)
+{
+    session_id id;
+
+    start();
+    request.threshold = 10;
+    id = ask();
+    fake_branches(1, 10);
+    EXPECT(status_of(id).overflowed);
+    session_reset(id, &debugger);
+    fake.debugctl_faults = TR;
+    EXPECT_EQ(session_resume(id, &debugger), DS_EOPNOTSUPP);
+    EXPECT(status_of(id).overflowed);
+    EXPECT_EQ(status_of(id).suspended, 1);
+    fake.debugctl_faults = 0;
+    EXPECT_EQ(session_resume(id, &debugger), DS_OK);
+    EXPECT(!status_of(id).overflowed);
+    EXPECT(status_of(id).running);
+    session_find(id)->suspended = UINT32_MAX;
+    EXPECT_EQ(session_suspend(id, &debugger), DS_EINVAL);
+    EXPECT_EQ(session_find(id)->suspended, UINT32_MAX);
+    EXPECT_EQ(session_release(id, &debugger), DS_OK);
+    expect_nothing_left();
 }
 
 static void release_in_nmi(enum fake_point point)
@@ -213,7 +270,13 @@ static void test_flag(void)
     start();
     request.threshold = 10;
     id = ask();
-    fake_branches(1, 50);
+    EXPECT(!session_pmi());
+    fake_branches(1, 9);
+    fake.interrupt = NULL;
+    fake_branches(10, 1);
+    EXPECT(session_pmi());
+    fake.interrupt = on_interrupt;
+    fake_branches(11, 40);
     EXPECT_EQ(fake.delivered, 1);
     EXPECT(status_of(id).overflowed);
     EXPECT_EQ(status_of(id).suspended, 1);
@@ -257,6 +320,8 @@ int main(void)
 {
     RUN(test_nesting);
     RUN(test_nmi_inside);
+    RUN(test_nmi_suspends_for_good);
+    RUN(test_resume_fails);
     RUN(test_release_in_nmi);
     RUN(test_reading);
     RUN(test_callback);

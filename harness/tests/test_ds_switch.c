@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* Sessions of tasks: the switch, other processors, deaths. */
 #include "harness/tests/session_fixture.h"
+#include "hw/irq.h"
 
 static uint64_t taken[256];
 static size_t taken_count;
@@ -78,8 +79,64 @@ static void test_interrupt_after_switch(void)
     EXPECT_EQ(taken_count, 4);
     fake_branches(5, 4);
     EXPECT_EQ(taken_count, 8);
+    EXPECT_EQ(status_of(id).overflows, 2);
     EXPECT_EQ(session_release(id, &debugger), DS_OK);
     session_switch(&task_a, NULL);
+    expect_nothing_left();
+}
+
+/* The same without a callback: it comes back suspended, and a drain and a resume set it going.
+ */
+static void test_overflow_after_switch(void)
+{
+    struct bts_record got[SLOTS];
+    size_t count = 0;
+    session_id id;
+
+    start();
+    request.task = &task_a;
+    request.threshold = 4;
+    id = ask();
+    fake.interrupts = false;
+    session_switch(NULL, &task_a);
+    fake_branches(1, 4);
+    session_switch(&task_a, &task_b);
+    irq_restore(1);
+    EXPECT(!status_of(id).overflowed);
+    EXPECT_EQ(session_switch(&task_b, &task_a), DS_OK);
+    EXPECT(status_of(id).overflowed && !status_of(id).running);
+    EXPECT_EQ(session_resume(id, &debugger), DS_EBUSY);
+    EXPECT_EQ(session_drain(id, &debugger, got, SLOTS, SIZE_MAX, &count), DS_OK);
+    EXPECT_EQ(count, 4);
+    EXPECT_EQ(session_resume(id, &debugger), DS_OK);
+    EXPECT(status_of(id).running);
+    fake_branches(5, 2);
+    EXPECT_EQ(size_of(id), 2);
+    EXPECT_EQ(session_release(id, &debugger), DS_OK);
+    session_switch(&task_a, NULL);
+    expect_nothing_left();
+}
+
+/* A half that is given up leaves nothing behind for the switch to stumble over. */
+static void test_switch_with_pebs_alone(void)
+{
+    struct ds_context *context = NULL;
+    const struct ds_owner *holder = NULL;
+
+    start();
+    EXPECT_EQ(context_claim(&task_a, DS_HALF_PEBS, &profiler, &context, &holder), DS_OK);
+    request.task = &task_a;
+    EXPECT_EQ(session_release(ask(), &debugger), DS_OK);
+    EXPECT_EQ(session_switch(NULL, &task_a), DS_OK);
+    EXPECT_EQ(fake.ds_area, (uintptr_t)context->area);
+    EXPECT_EQ(fake.debugctl, 0);
+    EXPECT(!session_pmi());
+    /* Loaded here, so nobody elsewhere may take the area away. */
+    fake.cpu = 1;
+    EXPECT_EQ(context_release(context, DS_HALF_PEBS), DS_EPERM);
+    fake.cpu = 0;
+    EXPECT_EQ(context_release(context, DS_HALF_PEBS), DS_OK);
+    EXPECT_EQ(session_switch(&task_a, NULL), DS_OK);
     expect_nothing_left();
 }
 
@@ -162,6 +219,8 @@ int main(void)
 {
     RUN(test_switch);
     RUN(test_interrupt_after_switch);
+    RUN(test_overflow_after_switch);
+    RUN(test_switch_with_pebs_alone);
     RUN(test_other_processor);
     RUN(test_task_on_traced_processor);
     RUN(test_deaths);
