@@ -55,6 +55,9 @@ class Runner(unittest.TestCase):
         self.assertEqual(report["verdict"], "pass")
         self.assertEqual(report["host"]["source"], "image")
         self.assertEqual((self.out / "serial.log").read_bytes(), sample.log())
+        covered = report["coverage"].values()
+        self.assertEqual(lines[-2], "clauses: %d of %d covered" % (
+            sum(part["covered"] for part in covered), sum(part["total"] for part in covered)))
         self.assertNotIn("\x1b", "".join(lines))
         self.assertIn("ok 4 - bts.cpl.usr # SKIP no DS-CPL",
                       (self.out / "report.tap").read_text())
@@ -70,6 +73,11 @@ class Runner(unittest.TestCase):
         status, lines = self.run_play("error")
         self.assertEqual(status, 2)
         self.assertIn("ERROR bts.record.size: it reported nothing", lines)
+
+    def test_trials_cover_nothing(self):
+        status, lines = self.run_play("pass", options=["prove=defects"])
+        self.assertEqual(status, 0, lines)
+        self.assertFalse([line for line in lines if line.startswith("clauses:")])
 
     def test_skip_where_pass_is_expected(self):
         status, lines = self.run_play("skip")
