@@ -260,3 +260,63 @@ CHECK(wishes, .name = "bts.block_step.wishes", .clauses = "BTF-02 DCTL-01", .kin
         broker_clear(BROKER_BLOCK_STEP);
     }
 }
+
+/* --- WRMSR in the shadow of MOV SS */
+
+struct shadow {
+    unsigned traps;
+    uint64_t rip;
+};
+
+static bool on_shadow(struct trap_frame *frame, void *arg)
+{
+    struct shadow *shadow = arg;
+
+    if (shadow->traps++ == 0)
+        shadow->rip = frame->rip;
+    dr6_write(dr6_read() & ~DR6_BS);
+    frame->rflags &= ~RFLAGS_TF;
+    return true;
+}
+
+/*
+ * TF, MOV SS, WRMSR: what MOV SS holds back is due behind the WRMSR. Returns whether the trap
+ * came there. Raw, because no call may lie between the two instructions.
+ */
+static bool write_in_shadow(struct run *run, uint64_t from, uint64_t to)
+{
+    static struct trap_slot before;
+    struct shadow shadow = {0, 0};
+    uint64_t behind;
+
+    before = trap_set(VECTOR_DB, on_shadow, &shadow);
+    run_defer(run, close_steps, &before);
+    broker_raw_write_debugctl(from);
+    __asm__ volatile("mov %%ss, %%r8d\n\t"
+                     "lea 1f(%%rip), %[behind]\n\t"
+                     "pushfq\n\t"
+                     "pushfq\n\t"
+                     "orl %[tf], (%%rsp)\n\t"
+                     "popfq\n\t"
+                     "mov %%r8d, %%ss\n\t"
+                     "wrmsr\n\t"
+                     "1: nop\n\t"
+                     "popfq"
+                     : [behind] "=&r"(behind)
+                     : [tf] "i"(RFLAGS_TF), "c"(MSR_IA32_DEBUGCTL), "a"((uint32_t)to),
+                       "d"((uint32_t)(to >> 32))
+                     : "r8", "memory", "cc");
+    broker_resync();
+    run_deferred_now(run);
+    EXPECT(run, shadow.traps <= 1, "%u debug exceptions", shadow.traps);
+    return shadow.traps && shadow.rip == behind;
+}
+
+CHECK(in_shadow, .name = "bts.block_step.in_shadow", .clauses = "BTF-06", .kind = CHARACTERISE,
+      .needs = NEED_BTS)
+{
+    run_observe(run, "bts.btf-cleared-in-shadow",
+                write_in_shadow(run, DEBUGCTL_BTF, 0) ? "trap" : "none");
+    run_observe(run, "bts.btf-set-in-shadow",
+                write_in_shadow(run, 0, DEBUGCTL_BTF) ? "trap" : "none");
+}

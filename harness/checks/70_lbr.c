@@ -11,6 +11,7 @@
  */
 #define CHECK_GROUP "70 bts.lbr"
 #include "ds/broker.h"
+#include "harness/capability.h"
 #include "harness/trace.h"
 #include "hw/msr.h"
 #include "hw/string.h"
@@ -191,4 +192,34 @@ CHECK(freeze_and_tr, .name = "bts.lbr.freeze_and_tr", .clauses = "LBR-05", .kind
     broker_clear(BROKER_FREEZE);
     EXPECT(run, debugctl & DEBUGCTL_BTS, "BTS is clear as well");
     run_observe(run, "bts.freeze-lbrs-tr", debugctl & DEBUGCTL_TR ? "kept" : "cleared");
+}
+
+/* From Nehalem on both may be set; on the Core microarchitecture and before they exclude. */
+CHECK(beside_tr, .name = "bts.lbr.beside_tr", .clauses = "LBR-01", .kind = MUST,
+      .needs = NEED_BTS)
+{
+    const struct cpu_identity *cpu = &capability()->cpu;
+    bool exclusive = cpu->family == 6 && cpu->model < 0x1A;
+    uint64_t alone = 0, both = 0;
+    struct trace t;
+
+    run_defer(run, close_lbr, NULL);
+    broker_set(BROKER_LBR, DEBUGCTL_LBR);
+    broker_raw_read_debugctl(&alone);
+    broker_clear(BROKER_LBR);
+    if (!(alone & DEBUGCTL_LBR)) {
+        run_skip(run, "LBR reads back as 0");
+        return;
+    }
+    trace_open(run, &t, &(struct trace_setup){.records = 512});
+    NEED(run, bts_start(&t.bts) == DS_OK, "the trace does not start");
+    broker_set(BROKER_LBR, DEBUGCTL_LBR);
+    broker_raw_read_debugctl(&both);
+    broker_clear(BROKER_LBR);
+    bts_stop(&t.bts);
+    both &= DEBUGCTL_LBR | DEBUGCTL_TR;
+    EXPECT(run,
+           exclusive ? both != (DEBUGCTL_LBR | DEBUGCTL_TR)
+                     : both == (DEBUGCTL_LBR | DEBUGCTL_TR),
+           "LBR and TR: %llx, model %x", (unsigned long long)both, cpu->model);
 }

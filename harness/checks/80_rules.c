@@ -16,6 +16,7 @@
 #include "ds/refusal.h"
 #include "harness/trace.h"
 #include "hw/apic.h"
+#include "hw/cpuid.h"
 #include "hw/msr.h"
 #include "hw/paging.h"
 #include "hw/string.h"
@@ -148,7 +149,7 @@ CHECK(pages_ready, .name = "bts.rules.pages_ready", .clauses = "MEM-03", .kind =
     protect((uint64_t)(uintptr_t)t.area, good);
 }
 
-CHECK(addresses, .name = "bts.rules.addresses", .clauses = "MEM-03 DCTL-07", .kind = SOFTWARE,
+CHECK(addresses, .name = "bts.rules.addresses", .clauses = "MEM-03 MEM-14", .kind = SOFTWARE,
       .needs = NEED_BTS)
 {
     struct bts_config config;
@@ -158,6 +159,10 @@ CHECK(addresses, .name = "bts.rules.addresses", .clauses = "MEM-03 DCTL-07", .ki
     config = plain(&t);
     config.base = 1ull << 62;
     expect_refused(&t, t.area, &config, DS_REFUSED_BUFFER_NOT_CANONICAL);
+    config.base = (1ull << (cpu_linear_bits() - 1)) - 2 * RECORD; /* the canonical edge */
+    config.bytes = 4 * RECORD;
+    expect_refused(&t, t.area, &config, DS_REFUSED_BUFFER_EDGE);
+    config = plain(&t);
     config.base = (uint64_t)-8 * (int64_t)RECORD;
     expect_refused(&t, t.area, &config, DS_REFUSED_BUFFER_WRAPS);
     config.base = t.end + PAGE_BYTES * 4; /* beyond the guard page */
