@@ -87,6 +87,9 @@ bench: $(IMAGE)
 defects policies: $(IMAGE)
 	$(PYTHON) harness/trial.py --what $@ --image $(IMAGE) --out $(OUT) --accel $(ACCEL) -- $(ARGS)
 
+fuzz: $(IMAGE)
+	$(PYTHON) harness/fuzz.py --image $(IMAGE) --out $(OUT) --accel $(ACCEL) -- $(ARGS)
+
 # --- for a real machine
 
 DISK   = $(OUT)/waymark.img
@@ -140,12 +143,13 @@ help:
 	@echo 'make debug        the same as run-qemu, waiting for GDB'
 	@echo 'make defects      break the model in every way it knows: the suite must notice each'
 	@echo 'make policies     every open question answered otherwise: the suite must name it'
+	@echo 'make fuzz         generated programs, a million records and more; ARGS="seed=5"'
 	@echo 'make bench        speed figures, as ratios of one run'
 	@echo 'make wtr          the host tool for traces, at $(OUT)/wtr'
 	@echo 'make check        the suite, its unit tests and its failures on purpose'
 	@echo 'make clean        remove $(OUT)'
 
 FORCE:
-.PHONY: all deps run-qemu image sign debug bench defects policies check wtr host-tests clean
+.PHONY: all deps run-qemu image sign debug bench defects policies fuzz check wtr host-tests clean
 .PHONY: help FORCE
 .DELETE_ON_ERROR:

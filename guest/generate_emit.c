@@ -115,71 +115,75 @@ static void emit_loop(struct emitter *e, struct generate_node *n)
     relative(&e->code, offset_of(e, n->to));
 }
 
-static void load_target(struct emitter *e, const struct generate_node *n)
+/* How an indirect branch finds its target, which is in rax: a quadword of the data page or the
+ * register itself. Both texts go on with the displacement `slot`, if any. */
+struct via {
+    uint8_t store_bytes, modrm_bytes;
+    bool slot;
+    char store[4], modrm[2];
+};
+
+static const struct via vias[VIA_COUNT] = {
+    [VIA_REGISTER] = {0, 1, false, "", "\xC0"},
+    [VIA_MEMORY] = {3, 1, true, "\x48\x89\x43", "\x43"},        /* [rbx + slot] */
+    [VIA_INDEX] = {4, 2, true, "\x48\x89\x44\x33", "\x44\x33"}, /* [rbx + rsi + slot] */
+    [VIA_RIP] = {3, 1, true, "\x48\x89\x43", "\x05"},
+    [VIA_STACK] = {1, 0, false, "\x50", ""}, /* push rax */
+    [VIA_SELECT] = {0, 1, false, "", "\xC0"},
+};
+
+/* rax = the address of a node */
+static void load_target(struct emitter *e, unsigned node)
 {
-    CODE(&e->code, "\x48\x8D\x05"); /* lea rax, [rip + to] */
-    relative(&e->code, offset_of(e, n->to));
+    CODE(&e->code, "\x48\x8D\x05"); /* lea rax, [rip + ...] */
+    relative(&e->code, offset_of(e, node));
 }
 
-/* JMP and CALL; through memory by way of a quadword in the middle of the data page. */
-static void emit_transfer(struct emitter *e, struct generate_node *n)
+static void emit_indirect(struct emitter *e, struct generate_node *n)
 {
     struct code *c = &e->code;
-    bool call = n->op == NODE_CALL;
-    unsigned group = call ? 0x10 : 0x20; /* ModRM of FF /2 and FF /4 */
+    const struct via *via = &vias[n->form];
     uint8_t slot = (uint8_t)(n->value & 0x78);
 
-    if (n->form >= VIA_REGISTER)
-        load_target(e, n);
-    switch (n->form) {
-    case VIA_MEMORY:
-    case VIA_RIP:
-        CODE(c, "\x48\x89\x43"); /* mov [rbx + slot], rax */
+    load_target(e, n->to);
+    if (n->form == VIA_SELECT) {
+        CODE(c, "\x48\x89\xC2"); /* mov rdx, rax */
+        load_target(e, (unsigned)(n - e->program->nodes) + 1);
+        code_put(c, 0xC2400F48u + (n->condition << 16), 4); /* cmovcc rax, rdx */
+    }
+    code_text(c, via->store, via->store_bytes);
+    if (via->slot)
         code_byte(c, slot);
-        break;
-    case VIA_INDEX:
-        CODE(c, "\x48\x89\x44\x33"); /* mov [rbx + rsi + slot], rax */
+    begin_branch(e, n);
+    if (n->form == VIA_STACK) {
+        code_byte(c, 0xC3);
+        return;
+    }
+    code_byte(c, 0xFF);
+    /* /2 for CALL, /4 for JMP */
+    code_byte(c, (uint8_t)via->modrm[0] + (n->op == NODE_CALL ? 0x10u : 0x20u));
+    if (n->form == VIA_RIP) {
+        relative(c, c->data + DATA_MIDDLE + slot - c->linear);
+        return;
+    }
+    code_text(c, via->modrm + 1, via->modrm_bytes - 1u);
+    if (via->slot)
         code_byte(c, slot);
-        break;
-    case VIA_STACK:
-        code_byte(c, 0x50); /* push rax */
-        break;
-    case VIA_SELECT:
-        CODE(c, "\x48\x89\xC2\x48\x8D\x05"); /* mov rdx, rax; lea rax, [rip + next] */
-        relative(c, offset_of(e, (unsigned)(n - e->program->nodes) + 1));
-        CODE(c, "\x48\x0F");
-        code_byte(c, 0x40 + n->condition);
-        code_byte(c, 0xC2); /* cmovcc rax, rdx */
-        break;
+}
+
+static void emit_transfer(struct emitter *e, struct generate_node *n)
+{
+    bool call = n->op == NODE_CALL;
+
+    if (n->form >= VIA_REGISTER) {
+        emit_indirect(e, n);
+        return;
     }
     begin_branch(e, n);
-    switch (n->form) {
-    case VIA_REL8:
-        if (!call && short_branch(e, n, 0xEB))
-            break;
-        /* fall through */
-    case VIA_REL32:
-        code_byte(c, call ? 0xE8 : 0xE9);
-        relative(c, offset_of(e, n->to));
-        break;
-    case VIA_STACK:
-        code_byte(c, 0xC3);
-        break;
-    case VIA_MEMORY:
-        code_put(c, 0x43FFu + (group << 8), 2);
-        code_byte(c, slot);
-        break;
-    case VIA_INDEX:
-        code_put(c, 0x3344FFu + (group << 8), 3);
-        code_byte(c, slot);
-        break;
-    case VIA_RIP:
-        code_put(c, 0x05FFu + (group << 8), 2);
-        relative(c, c->data + DATA_MIDDLE + slot - c->linear);
-        break;
-    default:
-        code_put(c, 0xC0FFu + (group << 8), 2); /* rax */
-    }
+    if (n->form == VIA_REL8 && !call && short_branch(e, n, 0xEB))
+        return;
+    code_byte(&e->code, call ? 0xE8 : 0xE9);
+    relative(&e->code, offset_of(e, n->to));
 }
 
 static void emit_ret(struct emitter *e, struct generate_node *n)
@@ -269,39 +273,39 @@ static void emit_compare(struct emitter *e, const struct generate_node *n)
     code_put(&e->code, n->value, 4);
 }
 
+/* Nodes that are always the same code. */
+static const struct {
+    uint8_t bytes;
+    char text[8];
+} fixed[NODE_OP_COUNT] = {
+    /* imul r14d, r14d, 109; add r14d, 89 */
+    [NODE_STEP] = {8, "\x45\x6B\xF6\x6D\x41\x83\xC6\x59"},
+    [NODE_DECREMENT] = {3, "\x83\xE9\x01"},    /* sub ecx, 1 */
+    [NODE_DROP] = {5, "\x48\x8D\x64\x24\x08"}, /* lea rsp, [rsp + 8] */
+    [NODE_PUSH] = {1, "\x51"},
+    [NODE_POP] = {1, "\x59"},
+    [NODE_COUNT] = {1, "\xB9"},                /* mov ecx, value */
+    [NODE_DRAW] = {5, "\x44\x89\xF1\xC1\xE9"}, /* mov ecx, r14d; shr ecx, value */
+    [NODE_END] = {3, "\x44\x89\xF0"},          /* mov eax, r14d; ret */
+};
+
 static void emit_node(struct emitter *e, struct generate_node *n)
 {
     struct code *c = &e->code;
 
+    code_text(c, fixed[n->op].text, fixed[n->op].bytes);
     switch (n->op) {
     case NODE_FILL:
         code_fill(c, n->value, n->count, n->form);
-        break;
-    case NODE_STEP: /* imul r14d, r14d, 1664525; add r14d, 1013904223 */
-        CODE(c, "\x45\x69\xF6\x0D\x66\x19\x00\x41\x81\xC6\x5F\xF3\x6E\x3C");
         break;
     case NODE_COMPARE:
         emit_compare(e, n);
         break;
     case NODE_COUNT:
-        code_byte(c, 0xB9);
         code_put(c, n->value, 4);
         break;
-    case NODE_DRAW: /* mov ecx, r14d; shr ecx, value */
-        CODE(c, "\x44\x89\xF1\xC1\xE9");
+    case NODE_DRAW:
         code_byte(c, n->value);
-        break;
-    case NODE_DECREMENT:
-        CODE(c, "\x83\xE9\x01");
-        break;
-    case NODE_PUSH:
-        code_byte(c, 0x51);
-        break;
-    case NODE_POP:
-        code_byte(c, 0x59);
-        break;
-    case NODE_DROP: /* lea rsp, [rsp + 8] */
-        CODE(c, "\x48\x8D\x64\x24\x08");
         break;
     case NODE_JCC:
         emit_jcc(e, n);
@@ -326,8 +330,6 @@ static void emit_node(struct emitter *e, struct generate_node *n)
         emit_string(e, n);
         break;
     case NODE_END:
-        CODE(c, "\x44\x89\xF0"); /* mov eax, r14d */
-        /* fall through */
     case NODE_RET:
         emit_ret(e, n);
         break;

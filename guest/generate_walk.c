@@ -227,6 +227,9 @@ static void walk_value(struct walker *w, const struct generate_node *n)
     struct slot slot;
 
     switch (n->op) {
+    case NODE_STEP:
+        w->state = w->state * 109 + 89;
+        break;
     case NODE_COMPARE:
         compute(w, &w->state, n->form, n->value);
         break;
@@ -288,27 +291,18 @@ static void walk_transfer(struct walker *w, const struct generate_node *n)
     }
 }
 
-/* Which nodes leave something behind that this walk does not compute. */
+/* What a node leaves behind in flags and rcx that this walk does not compute. */
 static void forget(struct walker *w, const struct generate_node *n)
 {
-    switch (n->op) {
-    case NODE_STEP:
-        w->state = w->state * 1664525 + 1013904223;
-        /* fall through */
-    case NODE_DRAW:
-        w->flags_known = false;
-        break;
-    case NODE_FILL:
-        w->flags_known &= n->form == FILL_NEUTRAL;
-        w->rcx_known = false;
-        break;
-    case NODE_STRING:
-    case NODE_FAULT:
-    case NODE_TOUCH:
-    case NODE_SERVICE:
-        w->flags_known = w->rcx_known = false;
-        break;
-    }
+    static const uint32_t flags = 1 << NODE_STEP | 1 << NODE_DRAW | 1 << NODE_FILL |
+                                  1 << NODE_STRING | 1 << NODE_FAULT | 1 << NODE_TOUCH |
+                                  1 << NODE_SERVICE;
+    bool spoils = flags >> n->op & 1;
+
+    if (n->op != NODE_FILL || n->form != FILL_NEUTRAL)
+        w->flags_known &= !spoils;
+    if (n->op != NODE_STEP && n->op != NODE_DRAW)
+        w->rcx_known &= !spoils;
 }
 
 size_t generate_walk(const struct generated *p, const struct guest_place *place,

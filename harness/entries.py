@@ -38,7 +38,7 @@ def table(out):
     """All entries for the build in out; those that wait for another one come last."""
     rows = (unit_entries(out) + style_entries(out) + suite_entries(out) +
             boot_entries(out) + selftest_entries(out) + usage_entries(out) +
-            build_entries(out) + wtr_entries(out))
+            fuzz_entries(out) + build_entries(out) + wtr_entries(out))
     return sorted(rows, key=lambda entry: bool(entry.after))
 
 
@@ -134,6 +134,22 @@ def selftest_entries(out):
                   status=status, wants=["^status: %d .*" % status, want],
                   verify=lambda place, log: valid_files(place))
             for word, status, want in cases]
+
+
+def fuzz_entries(out):
+    """Generated programs: no difference, and with a defect a small program that shows it."""
+    def row(name, status, wants, *options):
+        return Entry("fuzz." + name,
+                     [sys.executable, "harness/fuzz.py", "--image", out / "BOOTX64.EFI",
+                      "--out", "@", "--records", "60000", "--", *options],
+                     status=status, wants=wants)
+
+    small = [r"^smallest that differs: [1-9] of \d+ nodes", r"^fuzz: \d+ .* 1 mismatches"]
+    return [row("quick", 0, [r"^fuzz: \d{5,} records compared, 0 mismatches, \d+ per second$"]),
+            row("not-taken-recorded", 1, [*small, r":\t.*\tj[a-z]+ "],
+                "defect=not-taken-recorded"),
+            row("indirect-lost", 1, [*small, r"\tjmp +(rax|QWORD)"], "defect=indirect-lost"),
+            row("one-in-4096-lost", 1, small, "defect=one-in-4096-lost", "seed=1000")]
 
 
 def usage_entries(out):

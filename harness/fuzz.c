@@ -113,14 +113,14 @@ static void print_code(struct fuzz *f)
     unsigned lines = 0;
 
     for (unsigned at = p->origin; at < p->end && lines < LINES_MAX; lines++) {
-        uint64_t start = p->base + at;
+        unsigned start = at;
         size_t used = 0;
 
         /* The guest's mapping, which is also in force here. */
         for (; at < p->end && used < 2 * LINE_BYTES; at++)
             used += fmt(hex + used, sizeof(hex) - used, "%02x",
                         *(const uint8_t *)(uintptr_t)(p->base + at));
-        run_detail(f->run, "code %llx: %s", (unsigned long long)start, hex);
+        run_detail(f->run, "code made+%x: %s", start, hex);
     }
 }
 

@@ -45,6 +45,8 @@ static void bad_words(void)
         {"cpus=0", "cpus"},
         {"cpus=65", "cpus"},
         {"cpus=2x", "2x"},
+        {"fuzz=0", "fuzz"},
+        {"fuzz=1000001", "fuzz"},
         {"seed=", "seed"},
         {"seed=0x", "seed"},
         {"seed=18446744073709551616", "seed"},

@@ -12,7 +12,7 @@
  * Wrong if: generator, decoder and processor share a mistake. The generator lists edges without
  * reading code; the oracle reads code and registers; neither knows the other's tables.
  */
-#define CHECK_GROUP "29 bts.fuzz"
+#define CHECK_GROUP "95 bts.fuzz"
 #include "harness/fuzz.h"
 
 /* A hundred times as many would take minutes: soak=1 does fewer than elsewhere. */
