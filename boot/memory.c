@@ -17,6 +17,30 @@ static struct {
 } blocks[BLOCKS_MAX];
 static unsigned block_count;
 
+#define TOP_OF_LOW_RAM 0xA0000u /* the video hole begins here */
+
+static void *remember(void *block, size_t bytes)
+{
+    if (block != NULL) {
+        blocks[block_count].address = (EFI_PHYSICAL_ADDRESS)(uintptr_t)block;
+        blocks[block_count++].pages = (bytes + PAGE_BYTES - 1) / PAGE_BYTES;
+    }
+    return block;
+}
+
+void *memory_pages_low(size_t bytes)
+{
+    EFI_PHYSICAL_ADDRESS found = TOP_OF_LOW_RAM - 1;
+
+    if (block_count == BLOCKS_MAX ||
+        firmware_boot->AllocatePages(AllocateMaxAddress, EfiLoaderData,
+                                     (bytes + PAGE_BYTES - 1) / PAGE_BYTES,
+                                     &found) != EFI_SUCCESS)
+        return NULL;
+    memset((void *)(uintptr_t)found, 0, bytes);
+    return remember((void *)(uintptr_t)found, bytes);
+}
+
 void *memory_pages_kept(size_t bytes, size_t alignment)
 {
     UINTN pages = (bytes + PAGE_BYTES - 1) / PAGE_BYTES;
@@ -43,11 +67,7 @@ void *memory_pages(size_t bytes, size_t alignment)
 {
     void *block = block_count < BLOCKS_MAX ? memory_pages_kept(bytes, alignment) : NULL;
 
-    if (block != NULL) {
-        blocks[block_count].address = (EFI_PHYSICAL_ADDRESS)(uintptr_t)block;
-        blocks[block_count++].pages = (bytes + PAGE_BYTES - 1) / PAGE_BYTES;
-    }
-    return block;
+    return remember(block, bytes);
 }
 
 void memory_release(void)

@@ -13,6 +13,9 @@
  */
 void *memory_pages(size_t bytes, size_t alignment);
 
+/* The same below 1 MiB, page-aligned. */
+void *memory_pages_low(size_t bytes);
+
 /* The same, but kept for ever: for what the processor may still refer to after the hand-back.
  */
 void *memory_pages_kept(size_t bytes, size_t alignment);

@@ -13,6 +13,7 @@
 
 #include "ds/broker.h"
 #include "harness/suite.h"
+#include "hw/low.h"
 #include "hw/paging.h"
 #include "hw/regs.h"
 #include "hw/trap.h"
@@ -219,6 +220,7 @@ bool platform_memory(const char **why)
     if (top_of_ram == 0 || pool == NULL || cpu_memory == NULL || platform.arena == NULL)
         return false;
     paging_init(pool, POOL_BYTES, top_of_ram);
+    low_init(memory_pages_low(LOW_BYTES)); /* without it some checks skip */
     boot_cpu = cpu_init(cpu_memory, 0);
     return boot_cpu != NULL;
 }

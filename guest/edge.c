@@ -137,7 +137,7 @@ size_t edges_resolve(const struct workload *w, const struct guest_place *place,
 
         emit(&sink, &edge, e->repeat ? e->repeat : place->argument);
     }
-    if (place->ring)
+    if (place->ring && !(w->flags & WORKLOAD_COMPAT))
         emit(&sink, &leaving, 1);
     return sink.count;
 }

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* The two views of the guest region, and the state of their data pages. */
 #include "guest/abi.h"
+#include "guest/low.h"
 #include "guest/region.h"
 #include "hw/cpu.h"
 #include "hw/msr.h"
@@ -151,6 +152,7 @@ void guest_close(struct guest *g)
 {
     events_remove(g);
     close_gates(g);
+    low_close(g);
     paging_load(g->outer_cr3);
     /* The kernel view outlives the address space: its window is shared by all. */
     for (uint64_t at = g->kernel.low; at < g->kernel.high; at += PAGE_BYTES)
@@ -184,6 +186,8 @@ bool guest_load(struct guest *g, const uint8_t *bytes, size_t offset, size_t cou
 
 const struct guest_place *guest_view(const struct guest *g, unsigned ring)
 {
+    if (ring == GUEST_COMPAT)
+        return &g->low;
     return ring == 3 ? &g->user : &g->kernel;
 }
 
@@ -191,7 +195,7 @@ struct guest_place guest_place(const struct guest *g, unsigned ring, uint64_t ar
 {
     struct guest_place place = *guest_view(g, ring);
 
-    place.ring = ring;
+    place.ring = ring & 3;
     place.argument = argument;
     if (ring) {
         place.caller = trap_iretq_address();

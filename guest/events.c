@@ -36,8 +36,16 @@ static void tell(struct guest *g, struct trap_frame *frame)
 static bool resume_elsewhere(struct guest *g, struct trap_frame *frame)
 {
     const struct guest_place *place = guest_view(g, g->run->ring);
+    uint64_t offset = (uint32_t)frame->rbp;
     bool made = g->run->ring && frame->r15 - guest_made_base() < GUEST_MADE_PAGES * PAGE_BYTES;
 
+    if (g->run->ring == GUEST_COMPAT) {
+        if (offset >= place->data - place->low)
+            user_leave(frame, GUEST_FAULTED);
+        frame->rip = offset;
+        g->run->faults++;
+        return true;
+    }
     if (frame->r15 - place->low >= place->data - place->low && !made) {
         if (g->run->ring)
             user_leave(frame, GUEST_FAULTED);

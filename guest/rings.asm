@@ -1,6 +1,7 @@
 ; SPDX-License-Identifier: BSD-2-Clause
-; Between the rings without an event: a call gate, far RET and IRET to any outer ring. Ring-0 parts run in the kernel's view of this region, everything else in the
-; view of the run, so that each record has one end there.
+; Between the rings without an event: a call gate, far RET and IRET to any outer ring. Ring-0
+; parts run in the kernel's view of this region, everything else in the view of the run, so that
+; each record has one end there.
 
 ; Behind the call gate: at once back, or to rbx.
 global guest_gate:function hidden

@@ -3,6 +3,7 @@
 #include "guest/run.h"
 
 #include "guest/abi.h"
+#include "guest/low.h"
 #include "guest/region.h"
 #include "hw/apic.h"
 #include "hw/regs.h"
@@ -39,6 +40,12 @@ static void prepare_outer(struct guest *g, struct guest_run *run)
         run->frame.rflags |= RFLAGS_TF;
 }
 
+static void prepare_compat(struct guest *g, struct guest_run *run)
+{
+    low_reset(g, run->argument);
+    low_frame(run, &run->frame);
+}
+
 struct guest_call guest_prepare(struct guest *g, struct guest_run *run)
 {
     run->end = 0;
@@ -48,7 +55,10 @@ struct guest_call guest_prepare(struct guest *g, struct guest_run *run)
     g->timer_asked = false;
     g->run = run;
     if (run->ring) {
-        prepare_outer(g, run);
+        if (run->ring == GUEST_COMPAT)
+            prepare_compat(g, run);
+        else
+            prepare_outer(g, run);
         events_arm_watchdog(g);
         return (struct guest_call){enter_user, run};
     }

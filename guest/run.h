@@ -40,6 +40,9 @@ struct guest_run {
     void *listener;
 };
 
+/* In place of a ring: compatibility mode in ring 3, below 1 MiB (guest_open_low). */
+#define GUEST_COMPAT 0x13
+
 #define GUEST_VECTORS     18
 #define GUEST_DATA_PAGES  3
 #define GUEST_STACK_PAGES 8
@@ -63,6 +66,7 @@ struct guest {
     uint64_t stack_top;              /* ring-3 stack, linear */
     uint64_t data;                   /* linear address of the data page (rdi) */
     struct guest_place user, kernel; /* places for ring 3 and ring 0 */
+    struct guest_place low;          /* all 0 until guest_open_low */
     uint64_t kernel_data;            /* the same pages, for ring 0 */
     struct trap_slot saved[GUEST_VECTORS];
     struct guest_run *run;            /* in progress, else NULL */
@@ -80,6 +84,8 @@ struct guest {
 };
 bool guest_open(struct guest *g); /* false: page pool empty; loads the guest's CR3 */
 void guest_close(struct guest *g);
+/* The view for GUEST_COMPAT. False: no memory below 1 MiB, or the page pool is empty. */
+bool guest_open_low(struct guest *g);
 
 /* Where code made at run time lies in ring 3; a workload's entry may point there. */
 uint64_t guest_made_base(void);

@@ -31,7 +31,8 @@ enum workload_flags {
     WORKLOAD_FAULTS = 1 << 3,     /* takes exceptions on purpose */
     WORKLOAD_INTERRUPTS = 1 << 4, /* takes interrupts: IF = 1 at entry in ring 3 */
     WORKLOAD_LOW = 1 << 5,        /* needs the image below 4 GiB: its pointers have 32 bits */
-    WORKLOAD_TRACED = 1 << 6      /* only under a trace: QEMU alone stops for good at INT1 */
+    WORKLOAD_TRACED = 1 << 6,     /* only under a trace: QEMU alone stops for good at INT1 */
+    WORKLOAD_COMPAT = 1 << 7      /* compatibility mode; leaves by an INT 0x80 of its own */
 };
 
 struct workload {

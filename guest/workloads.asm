@@ -31,6 +31,8 @@ PAGE_JCC_CROSSING
 %include "guest/far.asm"
 %include "guest/rings.asm"
 %include "guest/fast.asm"
+%include "guest/compat.asm"
+%include "guest/compat_far.asm"
 %include "guest/program.asm"
 %include "guest/bench.asm"
 PAGE_JMP_CROSSING

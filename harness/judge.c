@@ -4,6 +4,7 @@
 #include "harness/arena.h"
 #include "harness/format.h"
 #include "harness/trace.h"
+#include "hw/low.h"
 #include "hw/paging.h"
 #include "hw/string.h"
 #include "hw/trap.h"
@@ -71,6 +72,8 @@ const char *trace_symbol(uint64_t address, char *out, size_t bytes)
         }
     if (offset >= WINDOW_BYTES)
         offset = address - GUEST_KERNEL_BASE;
+    if (offset >= WINDOW_BYTES && low_memory())
+        offset = address - (uint64_t)(uintptr_t)low_memory();
     if (offset < (uint64_t)(__guest_end - __guest_start)) {
         for (size_t i = 0; i < workload_count(); i++)
             if ((uint64_t)workload_at(i)->entry <= offset &&
@@ -243,6 +246,9 @@ bool trace_expect(struct trace *t, const struct expected_edge *expected, size_t 
         return false;
     /* A filtered trace has gaps where the filter was at work. */
     if (t->setup.off_os || t->setup.off_usr)
+        return true;
+    /* The decoder knows 64-bit code only. */
+    if (ring == GUEST_COMPAT)
         return true;
     /* So has one of a processor that leaves a kind of branch out, where the manual lets it. */
     return r->optional_absent ? trace_expect_sources(t) : trace_expect_sane(t);

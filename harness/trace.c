@@ -208,6 +208,7 @@ void trace_workload(struct trace *t, const struct workload *w, unsigned ring,
     uint64_t returned = 0;
     enum ds_error error;
 
+    NEED(t->run, ring != GUEST_COMPAT || guest_open_low(g), "no view below 1 MiB");
     r->workload = w;
     r->ring = ring;
     t->argument = r->argument;

@@ -353,3 +353,25 @@ bool paging_split(struct address_space *space, uint64_t linear)
     flush(linear);
     return true;
 }
+
+bool paging_grant_user(struct address_space *space, uint64_t linear)
+{
+    uint64_t *entry = entry_at(space->cr3, linear, LEVEL_PML4, false);
+
+    if (space->cr3 == state.kernel.cr3 || linear >= FOUR_GIB)
+        return false;
+    for (unsigned level = LEVEL_PML4; level > 2; level--) {
+        uint64_t *table = page_alloc();
+
+        if (!table) {
+            paging_join(space, linear);
+            return false;
+        }
+        memcpy(table, table_of(*entry), PAGE_BYTES);
+        *entry = (uint64_t)table | (*entry & ~ENTRY_ADDRESS) | PAGE_USER;
+        entry = &table[index_of(linear, level - 1)];
+    }
+    *entry |= PAGE_USER;
+    flush(linear);
+    return true;
+}

@@ -86,6 +86,12 @@ bool paging_unmap(struct address_space *space, uint64_t linear);
 bool paging_split(struct address_space *space, uint64_t linear);
 void paging_join(struct address_space *space, uint64_t linear);
 
+/*
+ * Opens the large page of the identity map that holds linear (below 4 GiB) to ring 3, in this
+ * space alone; paging_join ends that. Once per space at a time. False: the pool is empty.
+ */
+bool paging_grant_user(struct address_space *space, uint64_t linear);
+
 static inline void paging_load(uint64_t cr3);
 static inline uint64_t paging_current(void);
 

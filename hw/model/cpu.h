@@ -86,10 +86,11 @@ struct model_cpu {
     uint64_t debugctl, ds_area, misc_enable;
     uint64_t dr[4], dr6, dr7; /* valid while stepping */
 
-    bool stepping; /* instructions are looked at one by one */
-    bool shadow;   /* of STI or MOV SS: no interrupt before the next instruction */
-    bool halted;   /* waits for an interrupt */
-    bool branched; /* the instruction just carried out took a branch */
+    bool stepping;    /* instructions are looked at one by one */
+    bool shadow;      /* of STI or MOV SS: no interrupt before the next instruction */
+    bool halted;      /* waits for an interrupt */
+    bool from_legacy; /* the instruction being carried out is not 64-bit code */
+    bool branched;    /* the instruction just carried out took a branch */
     bool area_known;
     struct fault fault;
     uint64_t area_at_enable;
@@ -166,6 +167,7 @@ static inline uint64_t truncate_to(uint64_t value, unsigned bytes)
     return bytes >= 8 ? value : value & ((1ull << (8 * bytes)) - 1);
 }
 uint64_t guest_code_linear(const struct model_cpu *cpu, uint64_t rip);
+uint64_t recorded_address(const struct model_cpu *cpu, uint64_t rip);
 uint64_t guest_next_rip(const struct model_cpu *cpu, const struct insn *insn);
 uint64_t guest_segment_base(struct model_cpu *cpu, unsigned segment);
 
@@ -197,10 +199,11 @@ enum transfer_kind {
 struct transfer {
     uint64_t from, to; /* linear */
     uint8_t cpl_before, cpl_after;
-    uint8_t kind;         /* enum transfer_kind */
-    uint8_t class;        /* enum insn_class of a TRANSFER_JUMP */
-    uint8_t length;       /* of the instruction, 0 for events */
-    uint8_t prefix_bytes; /* before its opcode */
+    uint8_t kind;                /* enum transfer_kind */
+    uint8_t class;               /* enum insn_class of a TRANSFER_JUMP */
+    uint8_t length;              /* of the instruction, 0 for events */
+    uint8_t prefix_bytes;        /* before its opcode */
+    bool from_legacy, to_legacy; /* not in 64-bit code */
 };
 bool recording_wanted(const struct model_cpu *cpu);
 void record_enable(struct model_cpu *cpu);

@@ -31,6 +31,9 @@
     X(INDIRECT_LOST, "indirect-lost", "GEN-03", "an indirect JMP leaves none")                 \
     X(FAR_LOST, "far-lost", "GEN-03", "a far JMP, CALL or RET leaves none")                    \
     X(GATE_LOST, "call-gate-lost", "GEN-03", "a CALL through a call gate leaves none")         \
+    X(BASE_MISSING, "cs-base-missing", "REC-02", "from and to lack the base of CS")            \
+    X(SEGMENTED, "ds-base-added", "MEM-02", "the base of DS moves area and buffer")            \
+    X(LAYOUT_BY_CODE, "layout-by-code", "ENUM-05", "32-bit code has the 32-bit layout")        \
     X(OUTER_RET_LOST, "outer-ret-lost", "GEN-03", "a far RET to an outer ring leaves none")    \
     X(RINGS_12_OS, "rings-1-2-as-os", "CPL-03", "the filters take rings 1 and 2 for ring 0")   \
     X(ZERO_LOST, "zero-branch-lost", "GEN-04", "a branch to the next instruction leaves none") \

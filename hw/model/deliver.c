@@ -204,7 +204,9 @@ static bool record_event(struct model_cpu *cpu, const struct event *event, uint6
                                 .cpl_before = (uint8_t)cpl_before,
                                 .cpl_after = (uint8_t)cpl_after,
                                 .kind = transfer_kind(event),
-                                .length = 1};
+                                .length = 1,
+                                .from_legacy = cpu->from_legacy,
+                                .to_legacy = !(cpu->vmcb->save.efer & EFER_LMA)};
     return record_transfer(cpu, &transfer);
 }
 
@@ -238,7 +240,8 @@ void deliver(struct model_cpu *cpu, const struct event *event)
     cpu->shadow = false;
     cpu->halted = false;
     for (;;) {
-        uint64_t from = guest_code_linear(cpu, current.from_rip);
+        uint64_t from = recorded_address(cpu, current.from_rip);
+        cpu->from_legacy = !guest_long_code(cpu);
         unsigned cpl_before = guest_cpl(cpu);
         if (current.vector == VECTOR_PF && current.kind == EVENT_FAULT)
             cpu->vmcb->save.cr2 = current.address;

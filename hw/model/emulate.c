@@ -224,13 +224,15 @@ void transfer_finish(struct model_cpu *cpu, const struct insn *insn, uint64_t fr
                      unsigned cpl_before)
 {
     struct transfer transfer = {.from = from,
-                                .to = guest_code_linear(cpu, cpu->vmcb->save.rip),
+                                .to = recorded_address(cpu, cpu->vmcb->save.rip),
                                 .cpl_before = (uint8_t)cpl_before,
                                 .cpl_after = (uint8_t)guest_cpl(cpu),
                                 .kind = TRANSFER_JUMP,
                                 .class = insn->class,
                                 .length = insn->length,
-                                .prefix_bytes = insn->prefix_bytes};
+                                .prefix_bytes = insn->prefix_bytes,
+                                .from_legacy = cpu->from_legacy,
+                                .to_legacy = !guest_long_code(cpu)};
     if (!record_transfer(cpu, &transfer))
         deliver_fault(cpu);
 }
@@ -238,8 +240,9 @@ void transfer_finish(struct model_cpu *cpu, const struct insn *insn, uint64_t fr
 void carry_out(struct model_cpu *cpu, const struct insn *insn)
 {
     struct vmcb_save *save = &cpu->vmcb->save;
-    uint64_t from = guest_code_linear(cpu, save->rip), start_rip = save->rip;
+    uint64_t from = recorded_address(cpu, save->rip), start_rip = save->rip;
     uint64_t flags_before = save->rflags;
+    cpu->from_legacy = !guest_long_code(cpu);
     unsigned cpl_before = guest_cpl(cpu);
     cpu->shadow = false;
     cpu->branched = false;

@@ -223,9 +223,10 @@ bool interrupt_return(struct model_cpu *cpu, const struct insn *insn)
 
 /* --- inward and level: JMP and CALL --- */
 
-/* Pushes what a CALL leaves behind, on the stack at rsp of the level cpl. */
+/* Pushes what a CALL leaves behind, on the stack at rsp of the level cpl; flat: the code that
+ * is entered is 64-bit, and its stack has no base. */
 static bool push_frame(struct model_cpu *cpu, uint64_t *rsp, const uint64_t *words,
-                       unsigned count, unsigned bytes, unsigned cpl)
+                       unsigned count, unsigned bytes, unsigned cpl, bool flat)
 {
     uint8_t frame[4 * 8];
     for (unsigned i = 0; i < count; i++)
@@ -233,7 +234,7 @@ static bool push_frame(struct model_cpu *cpu, uint64_t *rsp, const uint64_t *wor
             frame[(count - 1 - i) * bytes + b] = (uint8_t)(words[i] >> (8 * b));
     uint64_t at = *rsp - count * bytes;
     uint64_t linear = at;
-    if (!stack_is_64(cpu))
+    if (!flat)
         linear = (uint32_t)(cpu->vmcb->save.ss.base + (uint32_t)at);
     if (!guest_write(cpu, linear, frame, count * bytes,
                      ACCESS_STACK | (cpl == 3 ? ACCESS_USER : 0)))
@@ -278,12 +279,12 @@ static bool through_gate(struct model_cpu *cpu, const struct insn *insn, bool is
     if (inward) {
         machine_save_hidden(cpu);
         if (!guest_read(cpu, save->tr.base + 4 + 8 * code_dpl, &rsp, 8, ACCESS_IMPLICIT) ||
-            !push_frame(cpu, &rsp, words, 4, 8, code_dpl))
+            !push_frame(cpu, &rsp, words, 4, 8, code_dpl, true))
             return false;
         segment_load_null(&save->ss, (uint16_t)code_dpl, code_dpl);
         cpl_set(cpu, code_dpl);
         cpl = code_dpl;
-    } else if (is_call && !push_frame(cpu, &rsp, words + 2, 2, 8, cpl)) {
+    } else if (is_call && !push_frame(cpu, &rsp, words + 2, 2, 8, cpl, true)) {
         return false;
     }
     cpu->gpr[RSP] = rsp;
@@ -334,7 +335,7 @@ bool far_jump(struct model_cpu *cpu, const struct insn *insn)
         return false;
     const uint64_t words[] = {cpu->vmcb->save.cs.selector, cpu->vmcb->save.rip + insn->length};
     if (is_call) {
-        if (!push_frame(cpu, &rsp, words, 2, bytes, cpl))
+        if (!push_frame(cpu, &rsp, words, 2, bytes, cpl, stack_is_64(cpu)))
             return false;
         stack_set(cpu, rsp);
     }

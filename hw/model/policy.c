@@ -47,6 +47,8 @@ static const struct model_policy table[POLICY_COUNT] = {
                            "records for events whose delivery ends in another"},
     [POLICY_SYSENTER_RECORD] = {"sysenter-record", "GEN-12", "yes|no",
                                 "records for SYSENTER and SYSEXIT"},
+    [POLICY_UPPER_HALF] = {"upper-half", "REC-05", "zero|ones",
+                           "upper halves of from and to outside 64-bit mode"},
 };
 
 size_t model_policy_count(void)

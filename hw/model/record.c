@@ -13,6 +13,7 @@ enum { FIELD_BASE, FIELD_INDEX, FIELD_MAXIMUM, FIELD_THRESHOLD, FIELD_COUNT };
 enum { WORD_FROM, WORD_TO, WORD_FLAGS, WORD_COUNT };
 
 #define RECORD_PREDICTED 0x10u
+#define UPPER_HALF       0xffffffff00000000ull
 
 /* Both OFF bits as they act, whatever the register reads. */
 static bool level_is_off(const struct model_cpu *cpu, unsigned cpl)
@@ -149,6 +150,10 @@ static void fill_words(const struct transfer *t, uint64_t words[WORD_COUNT])
         from = (uint32_t)from;
     if (defect(DEFECT_TO_32))
         to = (uint32_t)to;
+    if (policy(POLICY_UPPER_HALF) == UPPER_ONES) {
+        from |= t->from_legacy ? UPPER_HALF : 0;
+        to |= t->to_legacy ? UPPER_HALF : 0;
+    }
     bool swap = defect(DEFECT_SWAP_FIELDS);
     words[WORD_FROM] = swap ? to : from;
     words[WORD_TO] = swap ? from : to;
@@ -189,6 +194,10 @@ static bool read_fields(struct model_cpu *cpu, struct area *area, unsigned acces
         area->linear = cpu->area_at_enable;
     if (defect(DEFECT_AREA_32))
         area->linear = (uint32_t)area->linear;
+    if (defect(DEFECT_SEGMENTED) && !guest_long_code(cpu))
+        area->linear += cpu->vmcb->save.ds.base;
+    if (defect(DEFECT_LAYOUT_BY_CODE) && !guest_long_code(cpu))
+        wide = false;
     area->field_bytes = wide ? 8 : 4;
     area->record_bytes = WORD_COUNT * area->field_bytes;
     if (!guest_read(cpu, area->linear, raw, FIELD_COUNT * area->field_bytes, access))

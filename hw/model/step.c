@@ -237,12 +237,14 @@ static void run_plain(struct model_cpu *cpu, enum fetch fetched, const struct in
     if (cpu->shadow)
         held |= save->rflags & FLAG_IF;
     save->rflags &= ~held;
-    cpu->stop_armed = decoded;
-    if (decoded)
+    /* One emulator compares breakpoints with EIP, base or not, and stops there for ever. */
+    bool by_trap = !decoded || guest_code_linear(cpu, 0) != 0;
+    cpu->stop_armed = !by_trap;
+    if (!by_trap)
         cpu->stop_at =
             only_one ? find_stop(cpu, linear, insn, true) : find_stop_again(cpu, linear, insn);
     /* An instruction that cannot be read has no known end: the processor finds it. */
-    if (traps || !decoded)
+    if (traps || by_trap)
         save->rflags |= FLAG_TF;
     machine_run(cpu);
     save->rflags = (save->rflags & ~FLAG_TF) | held;

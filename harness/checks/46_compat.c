@@ -1,0 +1,144 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * Compatibility mode: 32-bit code under IA-32e mode.
+ *
+ * Claim: SDM Vol. 3, "BTS and DS Save Area", "64 Bit Format of the DS Save Area". Inside IA-32e
+ *   mode the 64-bit layout holds whatever the code is, DTES64 or not. from and to are linear:
+ *   the base of CS is added to EIP. Segment bases have no part in where records go. What the
+ *   upper halves of the addresses hold is expected to be 0.
+ * How: ring-3 code below 1 MiB runs with a base in CS, DS and SS, by near branches of both
+ *   operand sizes, far transfers to 16-bit and 64-bit code and back, INT, faults, a call gate.
+ * Wrong if: the base is 0: it is the address of the copy of the code, and asserted.
+ */
+#define CHECK_GROUP "46 bts.compat"
+#include "harness/gate.h"
+#include "harness/trace.h"
+#include "hw/cpuid.h"
+#include "hw/low.h"
+
+static void need_low(struct run *run)
+{
+    if (low_memory())
+        return;
+    run_skip(run, "firmware has no free memory below 1 MiB");
+    run_stop(run);
+}
+
+static bool in_low(const struct guest_place *place, uint64_t address)
+{
+    return (uint32_t)address - place->low < place->high - place->low;
+}
+
+/* What they hold is the question of one check, not of the others. */
+static void cut_upper_halves(struct trace *t)
+{
+    struct guest_place place = guest_place(trace_guest(t->run), GUEST_COMPAT, 0);
+
+    for (size_t i = 0; i < t->count; i++) {
+        struct trace_record *r = &t->records[i];
+
+        r->from = in_low(&place, r->from) ? (uint32_t)r->from : r->from;
+        r->to = in_low(&place, r->to) ? (uint32_t)r->to : r->to;
+    }
+}
+
+static void judge(struct run *run, struct trace *t, const char *name, bool off_os, bool off_usr)
+{
+    const struct workload *w = trace_find(run, name);
+
+    trace_open(run, t,
+               &(struct trace_setup){.records = 256, .off_os = off_os, .off_usr = off_usr});
+    trace_workload(t, w, GUEST_COMPAT, NULL);
+    cut_upper_halves(t);
+    if (!trace_expect_workload(t, w, GUEST_COMPAT, NULL))
+        run_detail(run, "in %s", name);
+}
+
+CHECK(near, .name = "bts.compat.near", .clauses = "REC-02 GEN-03", .kind = MUST,
+      .needs = NEED_BTS)
+{
+    static const char *const names[] = {"compat.near", "compat.call", "compat.size16"};
+
+    need_low(run);
+    for (unsigned i = 0; i < sizeof(names) / sizeof(names[0]); i++) {
+        struct trace t;
+
+        judge(run, &t, names[i], false, false);
+        run_deferred_now(run);
+    }
+}
+
+CHECK(far, .name = "bts.compat.far", .clauses = "GEN-03 REC-02", .kind = MUST,
+      .needs = NEED_BTS)
+{
+    static const char *const names[] = {"compat.far", "compat.long", "compat.gate"};
+
+    need_low(run);
+    for (unsigned i = 0; i < sizeof(names) / sizeof(names[0]); i++) {
+        struct trace t;
+
+        judge(run, &t, names[i], false, false);
+        run_deferred_now(run);
+    }
+}
+
+CHECK(events, .name = "bts.compat.events", .clauses = "GEN-06 GEN-11 REC-02", .kind = MUST,
+      .needs = NEED_BTS)
+{
+    struct trace t;
+
+    need_low(run);
+    judge(run, &t, "compat.events", false, false);
+}
+
+CHECK(filters, .name = "bts.compat.filters", .clauses = "CPL-02", .kind = MUST,
+      .needs = NEED_BTS | NEED_DS_CPL)
+{
+    struct trace t;
+
+    need_low(run);
+    judge(run, &t, "compat.near", true, false);
+    run_deferred_now(run);
+    judge(run, &t, "compat.near", false, true);
+}
+
+/* Records of 24 bytes even where DTES64 is absent. */
+CHECK(layout, .name = "bts.compat.layout", .clauses = "ENUM-05 REC-01", .kind = MUST,
+      .needs = NEED_BTS)
+{
+    struct trace t;
+
+    need_low(run);
+    gate_close(run, "no-dtes64");
+    judge(run, &t, "compat.near", false, false);
+    EXPECT_EQ(run, t.index - t.base, t.count * sizeof(struct bts_record), "bytes of records");
+}
+
+/* SS, DS and CS all have this base; the buffer does not move with it. */
+CHECK(segments, .name = "bts.compat.segments", .clauses = "MEM-02", .kind = MUST,
+      .needs = NEED_BTS)
+{
+    struct trace t;
+
+    need_low(run);
+    judge(run, &t, "compat.call", false, false);
+    EXPECT(run, guest_place(trace_guest(run), GUEST_COMPAT, 0).base != 0,
+           "the segments have no base");
+}
+
+CHECK(upper_half, .name = "bts.compat.upper_half", .clauses = "REC-05", .kind = CHARACTERISE,
+      .needs = NEED_BTS)
+{
+    struct guest_place place;
+    uint64_t upper = 0;
+    struct trace t;
+
+    need_low(run);
+    trace_open(run, &t, &(struct trace_setup){.records = 256});
+    trace_workload(&t, trace_find(run, "compat.near"), GUEST_COMPAT, NULL);
+    place = guest_place(trace_guest(run), GUEST_COMPAT, 0);
+    for (size_t i = 0; i < t.count; i++)
+        upper |= in_low(&place, t.records[i].from) ? t.records[i].from >> 32 : 0;
+    EXPECT(run, t.count > 10, "only %zu records", t.count);
+    run_observe(run, "bts.upper-half", "%s", upper ? "ones" : "zero");
+}
