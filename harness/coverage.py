@@ -87,8 +87,9 @@ def tree():
 def main():
     known, named, faults = tree()
     lines = list(findings(known, named, faults))
-    print("\n".join(lines + ["%d clauses, %d with a check; %d checks, %d faults of the field" % (
-        len(known), sum(not reason for reason in known.values()), len(named), len(faults))]))
+    counts = (len(known), sum(not reason for reason in known.values()), len(named), len(faults))
+    lines_and_counts = lines + ["%d clauses, %d with a check; %d checks, %d faults" % counts]
+    print("\n".join(lines_and_counts))
     return 1 if lines else 0
 
 

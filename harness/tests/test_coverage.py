@@ -8,7 +8,8 @@ from pathlib import Path
 from harness import coverage, entries
 
 TABLE = ('CLAUSE("AAA-01", MUST, "Section",\n       "Title" " in two", NULL)\n'
-         'CLAUSE("AAA-02", SOFTWARE, "Section", "Title",\n       "needs what is " "not here")\n')
+         'CLAUSE("AAA-02", SOFTWARE, "Section", "Title",\n'
+         '       "needs what is " "not here")\n')
 CHECKS = ('CHECK(one, .name = "bts.one", .clauses = "AAA-01"\n      " AAA-01", .kind = MUST)\n'
           '{\n}\n')
 
