@@ -146,6 +146,8 @@ static void overflow(void *context, session_id id, const struct bts_record *reco
         CHECK(records[i].from == m->held[i]);
     forget_oldest(m, count);
     CHECK(session_release(id, m->owner) == DS_EBUSY);
+    CHECK(session_request(&(struct session_request){.owner = m->owner},
+                          &(struct session_result){0}) == DS_EBUSY);
 }
 
 static void on_interrupt(void)

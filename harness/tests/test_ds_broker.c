@@ -428,7 +428,7 @@ static void leaves_at_area(enum fake_point point)
 /* Out of the middle of a call, as when a traced check faults: nothing stays behind. */
 static void test_restore_after_unwind(void)
 {
-    static struct broker_state state;
+    static struct broker_state state, with_area;
 
     start();
     broker_save(&state);
@@ -440,12 +440,12 @@ static void test_restore_after_unwind(void)
     broker_restore(&state);
     EXPECT_EQ(broker_shadow(), 0);
     EXPECT_EQ(broker_set_ds_area(&area), DS_OK);
+    broker_save(&with_area);
     fake.hook = leaves_at_area;
     if (!setjmp(unwound))
         broker_set_ds_area(&other);
     fake.hook = NULL;
-    broker_restore(&state);
-    EXPECT_EQ(broker_set_ds_area(&area), DS_OK);
+    broker_restore(&with_area);
     EXPECT_EQ(broker_set(BROKER_BTS, TR | BTS), DS_OK);
     broker_restore(&state);
     EXPECT_EQ(fake.debugctl, 0);

@@ -154,6 +154,26 @@ static void test_contexts_full(void)
     expect_nothing_left();
 }
 
+/* DS_AREA cannot be set to 0, so the page must not be freed: the trace goes on instead. */
+static void test_release_fails(void)
+{
+    session_id id;
+
+    start();
+    request.marks = true;
+    id = ask();
+    EXPECT(status_of(id).marks);
+    fake.no_ds_area = true;
+    EXPECT_EQ(session_release(id, &debugger), DS_EOPNOTSUPP);
+    fake.no_ds_area = false;
+    EXPECT(status_of(id).running);
+    EXPECT_EQ(status_of(id).suspended, 0);
+    fake_branches(1, 3);
+    EXPECT_EQ(size_of(id), 3);
+    EXPECT_EQ(session_release(id, &debugger), DS_OK);
+    expect_nothing_left();
+}
+
 /* A new start knows nothing of what was there before. */
 static void test_init_forgets(void)
 {
@@ -268,6 +288,7 @@ int main(void)
     RUN(test_error_order);
     RUN(test_table_full);
     RUN(test_contexts_full);
+    RUN(test_release_fails);
     RUN(test_init_forgets);
     RUN(test_bad_buffers);
     RUN(test_register_refuses);

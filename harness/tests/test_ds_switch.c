@@ -210,6 +210,8 @@ static void test_deaths(void)
     EXPECT_EQ(fake.ds_area, 0);
     EXPECT_EQ(session_suspend(a, &debugger), DS_ESRCH);
     EXPECT_EQ(session_suspend(b, &profiler), DS_OK);
+    EXPECT_EQ(session_task_ended(&task_a), 0);
+    EXPECT_EQ(session_suspend(b, &profiler), DS_OK);
     EXPECT_EQ(session_task_ended(&task_b), 0);
     EXPECT_EQ(session_suspend(b, &profiler), DS_ESRCH);
     expect_nothing_left();
