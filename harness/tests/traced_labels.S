@@ -20,6 +20,7 @@ call_me:
 is_even:
         push    $leave_here
         ret
-        .byte   0x0F, 0xFF, 0x0F        # data in the code
+        .byte   0xE8                    # data in the code, the start of a call
 leave_here:
         ret
+        .fill   8, 1, 0x90

@@ -22,6 +22,8 @@ PROGRAMS = {
     "mix": ("traced_mix.c", ["-O1"]),
     "mix-O2": ("traced_mix.c", ["-O2", "-freorder-blocks-and-partition"]),
     "mix-O0": ("traced_mix.c", ["-O0"]),
+    # One table of lines for each function, each ending where the next begins.
+    "sections": ("traced_mix.c", ["-O0", "-ffunction-sections"]),
     "labels": ("traced_labels.S", []),
 }
 
