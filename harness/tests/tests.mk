@@ -103,7 +103,8 @@ test_model_events_SRCS := harness/tests/test_model_events.c \
     state.c walk.c decode.c opcodes.c config.c policy.c defect.c)
 WTR_PARTS := $(filter-out %/main.c %/space_files.c,$(wildcard harness/wtr/*.c)) harness/decode.c
 HOST_TESTS += test_wtr_format test_wtr_fuzz test_wtr_fuzz_elf
-test_wtr_format_SRCS = harness/tests/test_wtr_format.c harness/wtr/trace.c harness/wtr/records.c \
+test_wtr_format_SRCS = harness/tests/test_wtr_format.c harness/wtr/trace.c \
+                       harness/wtr/records.c \
     harness/wtr/util.c
 test_wtr_fuzz_SRCS = harness/tests/fuzz_wtr_trace.c $(WTR_PARTS)
 test_wtr_fuzz_CFLAGS = -DFUZZ_MAIN
@@ -115,6 +116,10 @@ test_wtr_fuzz_elf_LIBS = -ldw -lelf
 # The program that is traced, and that the spoilt traces run through.
 HOST_TESTS += traced_mix
 traced_mix_SRCS = harness/tests/traced_mix.c
-traced_mix_CFLAGS = -fno-sanitize=all -static -nostdlib -fno-stack-protector -fcf-protection=none
+traced_mix_CFLAGS = -fno-sanitize=all -static -nostdlib -fno-stack-protector \
+                    -fcf-protection=none
 $(OUT)/host/test_wtr_fuzz $(OUT)/host/test_wtr_fuzz_elf: $(OUT)/host/traced_mix
 $(addprefix $(OUT)/host/test_wtr_,format fuzz fuzz_elf): $(wildcard harness/wtr/*.h)
+
+HOST_TESTS += test_journal
+test_journal_SRCS := harness/tests/test_journal.c harness/journal.c harness/format.c
