@@ -10,7 +10,7 @@
 
 /*
  * Of several names for one address perf takes the one with a size, not weak, global, with the
- * fewest underscores, the longest: the same here, so that both tools say the same.
+ * fewest underscores in front, the longest: the same here, so that both tools say the same.
  */
 static uint8_t rank_of(const GElf_Sym *symbol)
 {
@@ -22,11 +22,7 @@ static uint8_t rank_of(const GElf_Sym *symbol)
 
 static size_t underscores(const char *name)
 {
-    size_t count = 0;
-
-    for (; *name; name++)
-        count += *name == '_';
-    return count;
+    return strspn(name, "_");
 }
 
 static int by_address(const void *left, const void *right)
