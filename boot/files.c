@@ -125,6 +125,11 @@ void files_open(const char *signature)
         console_print("# results: not kept in files: %s", why);
 }
 
+bool files_are_open(void)
+{
+    return open;
+}
+
 static EFI_STATUS write_all(EFI_FILE_HANDLE file, const char *bytes, size_t count)
 {
     while (count > 0) {

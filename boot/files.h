@@ -14,6 +14,8 @@
  */
 void files_open(const char *signature);
 
+bool files_are_open(void);
+
 /* Brings the files up to date and onto the medium. A failure is said once and ends it. */
 void files_flush(void);
 

@@ -4,6 +4,7 @@
 #include "boot/console.h"
 #include "boot/files.h"
 #include "boot/firmware.h"
+#include "boot/journal.h"
 #include "boot/memory.h"
 #include "boot/platform.h"
 #include "boot/provider.h"
@@ -48,6 +49,8 @@ static void run_groups(void)
         harness_prove();
         return;
     }
+    if (options.journal && files_are_open())
+        journal_open();
     while (harness_next_group())
         files_flush();
 }
@@ -63,6 +66,7 @@ static void end_run(void)
     console_hold();
     harness_end();
     wrong = files_close();
+    journal_remove();
     if (wrong != NULL)
         console_ahead(wrong);
     console_release();
@@ -89,6 +93,8 @@ static void run(bool options_good, const char *usage)
         return;
     }
     platform_provider();
+    if (options.journal)
+        journal_load();
     if (!harness_begin())
         return;
     run_groups();

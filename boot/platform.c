@@ -5,6 +5,7 @@
 #include "boot/console.h"
 #include "boot/files.h"
 #include "boot/firmware.h"
+#include "boot/journal.h"
 #include "boot/memory.h"
 #include "boot/provider.h"
 #include "boot/screen.h"
@@ -74,6 +75,7 @@ static _Noreturn void stop(void)
         hw_unwind(UNWOUND_STOP);
     }
     files_close();
+    journal_remove();
     platform_exit();
     firmware_boot->Exit(firmware_image, EFI_ABORTED, 0, NULL);
     halt();
@@ -228,6 +230,17 @@ bool platform_memory(const char **why)
 uint64_t platform_top_of_ram(void)
 {
     return top_of_ram;
+}
+
+void platform_journal(bool (*append)(const char *text, size_t bytes))
+{
+    platform.journal = append;
+}
+
+void platform_journal_text(const char *text, size_t bytes)
+{
+    platform.journal_text = text;
+    platform.journal_text_bytes = bytes;
 }
 
 void platform_provider(void)

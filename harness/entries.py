@@ -14,7 +14,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from harness import expected, schema, wire
-from harness.tests import boot_session, stick_session
+from harness.tests import boot_session, resume_session, stick_session
 
 ROOT = Path(__file__).resolve().parent.parent
 IMAGE_LIMIT = 320 * 1024
@@ -115,12 +115,13 @@ def suite_entries(out):
 
 def boot_entries(out):
     """Every way to start the image, and the volumes and outputs it may find."""
-    return [Entry("boot." + name, [sys.executable, "harness/tests/boot_session.py", name, out,
-                                   "@"], wants=["^%s: as expected$" % name], seconds=180)
-            for name in boot_session.CASES] + [
-        Entry("stick." + name, [sys.executable, "harness/tests/stick_session.py", name, out,
-                                "@"], wants=["^%s: as expected$" % name], seconds=400)
-        for name in stick_session.CASES]
+    return [Entry("%s.%s" % (group, name),
+                  [sys.executable, "harness/tests/%s_session.py" % group, name, out, "@"],
+                  wants=["^%s: as expected$" % name], seconds=seconds)
+            for group, cases, seconds in (("boot", boot_session.CASES, 180),
+                                          ("stick", stick_session.CASES, 400),
+                                          ("resume", resume_session.CASES, 400))
+            for name in cases]
 
 
 def selftest_entries(out):

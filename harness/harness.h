@@ -24,6 +24,12 @@ void harness_usage(const struct platform *platform, const char *message);
 /* Banner, identity, plan. False when the selection is empty: usage was printed instead. */
 bool harness_begin(void);
 
+/*
+ * What the journal's file begins with: a new one, or the line that this boot adds to the one
+ * of platform.journal_text. Between harness_begin and the first group.
+ */
+const char *harness_journal_start(size_t *bytes, bool *anew);
+
 /* Runs the next group; false when there is none left. */
 bool harness_next_group(void);
 

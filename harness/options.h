@@ -41,6 +41,7 @@ struct options {
     bool bench;                    /* bench=0|1: measure instead of judging */
     bool list;                     /* list=0|1: print the checks, run none */
     bool verbose;                  /* verbose=0|1: detail lines on passes too */
+    bool journal;                  /* journal=0|1: keep one, and go on with one */
     bool x2apic;                   /* x2apic=0|1: switch the local APIC where enumerated */
     uint64_t seed;                 /* seed=N, decimal or 0x */
     unsigned fuzz;                 /* fuzz=N: generated programs, from that seed on; 0 = few */

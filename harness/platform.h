@@ -46,6 +46,11 @@ struct platform {
     /* Sends the machine through a reset (triple fault), for selftest=triple. */
     void (*triple_fault)(void);
 
+    /* Firmware mode: appends to the journal, durable on return; NULL while there is none. */
+    bool (*journal)(const char *text, size_t bytes);
+    const char *journal_text; /* what an unfinished earlier boot left; NULL when nothing */
+    size_t journal_text_bytes;
+
     /* Any mode: ends the machine's run for good (exit device if told so, else halts). */
     void (*stop)(void) __attribute__((noreturn));
 

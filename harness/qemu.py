@@ -75,7 +75,7 @@ def command(qemu, firmware, out, volume, accel="tcg", cpu="Haswell,+svm", cpus=1
                   "-drive", "if=pflash,unit=1,format=raw,file=%s" % private]
     else:
         words += ["-bios", str(firmware.code)]
-    words += ["-drive", "if=none,id=boot,format=raw,file=%s" % volume,
+    words += ["-drive", "if=none,id=boot,format=raw,cache=unsafe,file=%s" % volume,
               "-device", "virtio-blk-pci,drive=boot,bootindex=0"]
     if gdb:
         words += ["-S", "-gdb", "tcp:127.0.0.1:%d" % gdb]

@@ -12,6 +12,7 @@
 struct result {
     const struct check *check;
     bool selected, finished, skip_by_option;
+    bool carried; /* decided in an earlier boot of this run */
     enum verdict verdict;
     char reason[REASON_BYTES];
     unsigned number; /* in the plan, from 1 */

@@ -8,12 +8,11 @@
 
 #include "harness/options.h"
 #include "harness/platform.h"
+#include "harness/verdict.h"
 
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
-
-enum verdict { VERDICT_NONE, VERDICT_PASS, VERDICT_SKIP, VERDICT_ERROR, VERDICT_FAIL };
 
 #define REASON_BYTES 160
 

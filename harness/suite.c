@@ -11,6 +11,7 @@
 #include "harness/prove.h"
 #include "harness/registry.h"
 #include "harness/report.h"
+#include "harness/resume.h"
 #include "hw/regs.h"
 #include "hw/string.h"
 
@@ -112,6 +113,8 @@ bool harness_begin(void)
         out_line("KTAP version 1");
         out_line("1..%zu", registry_reported());
     }
+    if (!suite.options->bench && !suite.options->prove)
+        resume_begin();
     return true;
 }
 
@@ -190,6 +193,7 @@ enum run_verdict harness_end(void)
         print_end(&(struct tally){0}, "skip");
         return RUN_SKIP;
     }
+    resume_end();
     out_line("# coverage must=%u/%u software=%u/%u characterise=%u/%u", must.covered,
              must.total, software.covered, software.total, open.covered, open.total);
     if (strcmp(suite.platform->provider, "model") == 0)

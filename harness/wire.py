@@ -302,6 +302,13 @@ class Parser:
                        % (log.end.verdict, log.verdict()))
 
 
+def boots(data):
+    """A Log for each banner of a capture in which the machine started more than once."""
+    starts = [found.start() for found in re.finditer(rb"waymark format=\d+ run=", data)]
+    ends = starts[1:] + [len(data)]
+    return [parse(data[start:end]) for start, end in zip(starts, ends)]
+
+
 def parse(data):
     """The Log of a whole capture."""
     parser = Parser()

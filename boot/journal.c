@@ -1,0 +1,89 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * The journal's file. It is appended to and flushed before each check; each write goes through
+ * the firmware to the medium, so that a reset at any later moment finds it there.
+ */
+#include "boot/journal.h"
+
+#include "boot/console.h"
+#include "boot/memory.h"
+#include "boot/platform.h"
+#include "boot/volume.h"
+
+#include "harness/harness.h"
+
+#define TEXT_BYTES (128 * 1024) /* several times what a whole run of the suite writes */
+
+static CHAR16 path[] = u"waymark\\journal.txt";
+static EFI_FILE_HANDLE file;
+
+static void say(const char *what, EFI_STATUS status)
+{
+    console_print("# journal: %s (%s): a hang will end the run", what, firmware_status(status));
+}
+
+static bool append(const char *text, size_t bytes)
+{
+    UINTN written = bytes;
+    EFI_STATUS status = file->Write(file, &written, (void *)text);
+
+    if (status == EFI_SUCCESS && written != bytes)
+        status = EFI_VOLUME_FULL;
+    if (status == EFI_SUCCESS)
+        status = file->Flush(file);
+    if (status == EFI_SUCCESS)
+        return true;
+    say("writing failed", status);
+    platform_journal(NULL);
+    return false;
+}
+
+void journal_load(void)
+{
+    size_t bytes = TEXT_BYTES;
+    char *text;
+
+    if (!volume_open())
+        return;
+    text = memory_pages(TEXT_BYTES, 4096);
+    if (text != NULL && volume_read(path, text, &bytes) == EFI_SUCCESS && bytes > 0)
+        platform_journal_text(text, bytes);
+}
+
+static EFI_STATUS open_file(bool anew)
+{
+    EFI_FILE_HANDLE root = volume_root();
+    uint64_t mode = EFI_FILE_MODE_READ | EFI_FILE_MODE_WRITE;
+    EFI_STATUS status;
+
+    if (anew && root->Open(root, &file, path, mode, 0) == EFI_SUCCESS)
+        file->Delete(file);
+    status = root->Open(root, &file, path, mode | (anew ? EFI_FILE_MODE_CREATE : 0), 0);
+    if (status == EFI_SUCCESS && !anew)
+        status = file->SetPosition(file, UINT64_MAX); /* the end, by the specification */
+    return status;
+}
+
+void journal_open(void)
+{
+    size_t bytes;
+    bool anew;
+    const char *text = harness_journal_start(&bytes, &anew);
+    EFI_STATUS status = open_file(anew);
+
+    if (status != EFI_SUCCESS) {
+        file = NULL;
+        say("cannot be written", status);
+        return;
+    }
+    if (append(text, bytes))
+        platform_journal(append);
+}
+
+void journal_remove(void)
+{
+    platform_journal(NULL);
+    if (file != NULL)
+        file->Delete(file);
+    file = NULL;
+}

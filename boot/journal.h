@@ -1,0 +1,15 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* The journal as a file: waymark/journal.txt on the boot volume. Firmware mode only. */
+#ifndef BOOT_JOURNAL_H
+#define BOOT_JOURNAL_H
+
+/* Reads what an earlier boot left, for the suite to go on with. */
+void journal_load(void);
+
+/* Begins one, or goes on with the one that was loaded; says so in one line. */
+void journal_open(void);
+
+/* The run has come to its end: there is nothing to go on with. */
+void journal_remove(void);
+
+#endif

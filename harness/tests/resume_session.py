@@ -1,0 +1,200 @@
+# SPDX-License-Identifier: BSD-2-Clause
+"""A machine that hangs, resets or loses power in a check: what the next boots make of it.
+
+resume_session.py CASE BUILD-FOLDER OWN-FOLDER; prints what is wrong, or `CASE: as expected`,
+with the seconds from the hang to the resumed verdict.
+"""
+
+import json
+import os
+import socket
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parent.parent.parent
+
+if __name__ == "__main__":
+    sys.path[0] = str(ROOT)
+
+from harness import fat, wire  # noqa: E402
+from harness.tests import boot_session  # noqa: E402
+
+RUN = "run=hw.cpu.*,bts.enum.*,bts.record.*,boot.takeover.*"
+SILENCE = 4                     # seconds after which the watcher presses reset
+
+
+class Session(boot_session.Session):
+    """QEMU that starts again after a reset, as a machine does, with a reset button."""
+
+    def __init__(self, build, own):
+        super().__init__(build, own)
+        self.words.remove("-no-reboot")
+        self.monitor = self.own / "monitor"
+        self.words += ["-monitor", "unix:%s,server=on,wait=off" % self.monitor]
+        self.hung_at = None
+        self.took = None
+
+    def press_reset(self):
+        self.hung_at = self.hung_at or time.monotonic()
+        with socket.socket(socket.AF_UNIX) as line:
+            line.connect(str(self.monitor))
+            line.sendall(b"system_reset\n")
+            time.sleep(.2)
+
+    def boots(self, seconds=150, power_cut=False, until=None):
+        """Run to QEMU's end; the log of each boot.  Reset, or cut the power, when it is mute.
+
+        until cuts the power as soon as these bytes were on the wire.
+        """
+        self.monitor.unlink(missing_ok=True)
+        self.serial = b""
+        deadline, heard = time.monotonic() + seconds, time.monotonic()
+        with subprocess.Popen(self.words, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
+                              stderr=subprocess.DEVNULL) as process:
+            os.set_blocking(process.stdout.fileno(), False)
+            try:
+                while process.poll() is None and time.monotonic() < deadline:
+                    data = process.stdout.read()
+                    if data:
+                        self.serial += data
+                        heard = time.monotonic()
+                    in_step = self.serial.rpartition(b"\n# step ")[2].count(b"\n") == 1
+                    if in_step and time.monotonic() - heard > SILENCE:
+                        if power_cut:
+                            self.hung_at = heard
+                            return self.parsed()
+                        self.press_reset()
+                        heard = time.monotonic()
+                    if until and until in self.serial.replace(b"\r", b""):
+                        return self.parsed()
+                    time.sleep(.02)
+                self.serial += process.stdout.read() or b""
+            finally:
+                process.kill()
+        if self.hung_at:
+            self.took = time.monotonic() - self.hung_at
+        return self.parsed()
+
+    def parsed(self):
+        (self.own / "serial.log").write_bytes(self.serial)
+        return wire.boots(self.serial)
+
+    def report(self):
+        """The newest report.json on the volume."""
+        return json.loads((fat.results(self.volume, self.own / "results") / "report.json")
+                          .read_text())
+
+    def expect_resumed(self, log, stuck):
+        """A whole and true account: everything ran but the one that never came back."""
+        self.complaints += [fault.text for fault in log.faults]
+        bad = {r.name: r for r in log.results if r.verdict not in ("pass", "skip")}
+        self.expect(list(bad) == stuck, "errors: %s, expected %s" % (list(bad), stuck))
+        for name in stuck:
+            self.expect("never came back" in bad[name].reason if name in bad else False,
+                        "%s does not say why" % name)
+        verdict = "error" if stuck else "pass"
+        self.expect(log.end and log.end.verdict == verdict, "the verdict is %s" % log.end)
+        report = self.report()
+        self.expect([(c["name"], c["verdict"]) for c in report["checks"]] ==
+                    [(r.name, r.verdict) for r in log.results], "report.json differs")
+        self.expect(report["observations"] == log.observations, "observations differ")
+        try:
+            fat.run("mtype", "-i", self.volume, "::/waymark/journal.txt")
+            self.expect(False, "the journal is still there")
+        except fat.Trouble:
+            pass
+
+
+def power_cut(session):
+    """The power goes while a check hangs; the next boot, told not to hang, does the rest."""
+    hang = "run=bts.enum.*,bts.record.*"
+    session.options(["exit=debug", hang, "selftest=hang"])
+    first = session.boots(power_cut=True)[0]
+    stuck = first.step
+    session.expect(bool(stuck) and not first.end, "it did not hang")
+    session.put("EFI/BOOT/waymark.cfg", ("exit=debug\n%s\n" % hang).encode())
+    second = session.boots()
+    session.expect(len(second) == 1, "%d boots" % len(second))
+    session.expect_resumed(second[-1], [stuck])
+
+
+def any_moment(session):
+    """The power goes in the middle of a good run: what was done stays done."""
+    session.options(["exit=debug", "run=hw.*"])
+    first = session.boots(until=b"\nok 12 - ")[0]
+    session.put("EFI/BOOT/waymark.cfg", b"exit=debug\nrun=hw.*\n")
+    log = session.boots()[-1]
+    carried = [r for r in log.results if "decided before the machine started again" in r.detail]
+    session.expect(len(carried) >= 12, "%d results were carried over" % len(carried))
+    session.expect([r.name for r in first.results] ==
+                   [r.name for r in carried][:len(first.results)], "others were carried over")
+    stuck = [r.name for r in log.results if r.verdict == "error"]
+    # The check that was under way, unless the power went between two.
+    session.expect(len(stuck) <= 1, "errors: %s" % stuck)
+    session.expect_resumed(log, stuck)
+
+
+def reset_button(session):
+    """Each boot hangs in its first check and is reset: three resumes, then the end."""
+    session.options(["exit=debug", RUN, "selftest=hang"])
+    logs = session.boots(seconds=200)
+    session.expect(len(logs) == 5, "%d boots, not 5" % len(logs))
+    last = logs[-1]
+    names = [log.step for log in logs[:-1]]
+    session.expect(len(set(names)) == 4, "hung in %s" % names)
+    errors = [r for r in last.results if r.verdict == "error"]
+    session.expect([r.name for r in errors if r.reason != "not run"] == names,
+                   "%s" % [(r.name, r.reason) for r in errors][:6])
+    session.expect(any(r.reason == "not run" for r in errors), "nothing was given up")
+    session.expect(last.end and last.end.verdict == "error", "the verdict is %s" % last.end)
+    session.expect(not last.faults, "faults: %s" % [f.text for f in last.faults])
+
+
+def triple(session):
+    """The same where the machine resets by itself."""
+    session.options(["exit=debug", "run=bts.enum.*,bts.record.*", "selftest=triple"])
+    logs = session.boots(seconds=200)
+    session.expect(len(logs) == 5, "%d boots, not 5" % len(logs))
+    session.expect(logs[-1].end and logs[-1].end.verdict == "error", "no verdict")
+
+
+def other_selection(session):
+    """A journal of another selection is told, and not gone on with."""
+    session.options(["exit=debug", "run=bts.enum.*", "selftest=hang"])
+    session.boots(power_cut=True)
+    session.put("EFI/BOOT/waymark.cfg", b"exit=debug\nrun=bts.record.*\n")
+    log = session.boots()[-1]
+    session.expect(log.end and log.end.verdict == "pass", "the verdict is %s" % log.end)
+    session.expect(any("is not gone on with" in text for text in log.comments),
+                   "it is not told: %s" % log.comments)
+
+
+def switched_off(session):
+    """journal=0 keeps none."""
+    session.options(["exit=debug", "run=bts.enum.*", "selftest=hang", "journal=0"])
+    session.boots(power_cut=True)
+    session.put("EFI/BOOT/waymark.cfg", b"exit=debug\nrun=bts.enum.*\n")
+    log = session.boots()[-1]
+    session.expect(log.end and log.end.verdict == "pass" and not any(
+        "not gone on" in text or "resume" in text for text in log.comments),
+        "there was a journal")
+
+
+CASES = {case.__name__: case for case in (
+    power_cut, any_moment, reset_button, triple, other_selection, switched_off)}
+
+
+def main(name, build, own):
+    Path(own).mkdir(parents=True, exist_ok=True)
+    session = Session(build, own)
+    CASES[name](session)
+    if session.took:
+        print("%.1f s from the first hang to the verdict" % session.took)
+    print("\n".join(session.complaints) or "%s: as expected" % name)
+    return 1 if session.complaints else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main(*sys.argv[1:]))
