@@ -4,6 +4,14 @@
  * size in bytes, 0 when it does not fit. Nothing is kept between calls; the caller appends
  * the bytes to the file and counts records and branches for the END record.
  * Freestanding, and callable with interrupts off: no allocation, no waiting, no state.
+ *
+ *     used  = wtr_put_header(block, room, tsc_hz, provider, version);
+ *     used += wtr_put(block + used, room - used, WTR_IMAGE, cpu, process, &image, ...);
+ *     while (count > 0) {                            (a drained buffer)
+ *         used += wtr_pack(block + used, room - used, cpu, task, branch, count, &taken);
+ *         branch += taken, count -= taken;           (taken 0: write the block out first)
+ *     }
+ *     used += wtr_put(block + used, room - used, WTR_END, 0, 0, &end, sizeof end, NULL, 0);
  */
 #ifndef HARNESS_WTR_WRITE_H
 #define HARNESS_WTR_WRITE_H
