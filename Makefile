@@ -150,6 +150,6 @@ help:
 	@echo 'make clean        remove $(OUT)'
 
 FORCE:
-.PHONY: all deps run-qemu image sign debug bench defects policies fuzz check wtr host-tests clean
-.PHONY: help FORCE
+.PHONY: all deps run-qemu image sign debug bench defects policies fuzz check wtr host-tests
+.PHONY: clean help FORCE
 .DELETE_ON_ERROR:

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* What the files of the generator share: random numbers, bytes, and the tables of faults. */
+/* What the files of the generator share: random numbers, nodes, bytes, the table of faults. */
 #ifndef GUEST_GENERATE_CODE_H
 #define GUEST_GENERATE_CODE_H
 
@@ -13,6 +13,25 @@ static inline uint32_t roll(uint64_t *dice, uint32_t sides)
     *dice = *dice * 6364136223846793005u + 1442695040888963407u;
     return (uint32_t)((*dice >> 32) * sides >> 32);
 }
+
+/* Each appends a node, or a few, and returns the branch among them. */
+struct generate_node *node_add(struct generated *p, enum node_op op, unsigned form,
+                               uint32_t value);
+void node_fill(struct generated *p, enum fill_sort sort, unsigned most);
+/* Flags that can be foreseen; keeps rcx. */
+void node_compare_state(struct generated *p);
+/* Flags that the branch that follows will test. */
+void node_compare(struct generated *p);
+struct generate_node *node_jcc(struct generated *p, unsigned condition);
+struct generate_node *node_loop(struct generated *p, unsigned condition);
+struct generate_node *node_jump(struct generated *p);
+struct generate_node *node_call(struct generated *p);
+void node_ret(struct generated *p, unsigned pushed);
+
+/* The node appended next is the one that this one leads to. */
+void node_land(struct generated *p, struct generate_node *n);
+/* A byte that changes nothing, or 0. */
+uint8_t node_prefix(struct generated *p);
 
 /* Code being written. Bytes beyond room are counted, not kept. */
 struct code {

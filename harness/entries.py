@@ -149,7 +149,7 @@ def fuzz_entries(out):
     return [row("quick", 0, [r"^fuzz: \d{5,} records compared, 0 mismatches, \d+ per second$"]),
             row("not-taken-recorded", 1, [*small, r":\t.*\tj[a-z]+ "],
                 "defect=not-taken-recorded"),
-            row("indirect-lost", 1, [*small, r"\tjmp +(rax|QWORD)"], "defect=indirect-lost"),
+            row("indirect-lost", 1, [*small, r"\bjmp +(rax|QWORD)"], "defect=indirect-lost"),
             row("one-in-4096-lost", 1, small, "defect=one-in-4096-lost", "seed=1000")]
 
 

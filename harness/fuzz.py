@@ -68,7 +68,7 @@ def main():
     parser.add_argument("--out", default="out")
     parser.add_argument("--accel", default="tcg")
     parser.add_argument("--records", type=int, default=1000000)
-    parser.add_argument("words", nargs="*", help="options for the image; seed= is where to begin")
+    parser.add_argument("words", nargs="*", help="options; seed= is where to begin")
     args = parser.parse_args()
     out = Path(args.out) / "fuzz"
     out.mkdir(parents=True, exist_ok=True)

@@ -89,6 +89,16 @@ static bool pass_by_groups(struct shrinking *s)
     return progress;
 }
 
+/* False when a node is as short as it can be. */
+static bool shorten(struct generate_node *n)
+{
+    if (n->op == NODE_COUNT && n->value > 1) {
+        n->value = 1;
+        return true;
+    }
+    return n->op == NODE_FILL && n->count-- > 1;
+}
+
 static void cut_short(struct shrinking *s)
 {
     struct generated *p = &s->fuzz->program;
@@ -96,12 +106,9 @@ static void cut_short(struct shrinking *s)
     for (struct generate_node *n = p->nodes; n < p->nodes + p->count; n++) {
         struct generate_node before = *n;
 
-        if (n->off || (n->op != NODE_COUNT && n->op != NODE_FILL))
+        for (; !n->off && shorten(n) && differs(s); before = *n)
             continue;
-        n->value = n->op == NODE_COUNT ? 1 : n->value;
-        n->count /= 2;
-        if (!differs(s))
-            *n = before;
+        *n = before;
     }
 }
 

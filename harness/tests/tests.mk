@@ -47,6 +47,8 @@ HOST_TESTS += test_generate
 test_generate_SRCS := harness/tests/test_generate.c $(wildcard guest/generate*.c) \
                       $(GUEST_HOST_SRCS)
 test_generate_LIBS := $(GUEST_HOST_LIBS)
+HOST_TESTS += test_fuzz_shrink
+test_fuzz_shrink_SRCS := harness/tests/test_fuzz_shrink.c harness/fuzz_shrink.c
 
 HOST_TESTS += test_hw_paging
 test_hw_paging_SRCS = harness/tests/test_hw_paging.c hw/paging.c
