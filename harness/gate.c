@@ -3,11 +3,12 @@
 #include "harness/gate.h"
 
 #include "hw/cpuid.h"
+#include "hw/msr.h"
 
 /* What was there before: the user may have closed gates too, and opening is all or nothing. */
 static struct {
     const struct stand_in *stand_in;
-    bool ds, dtes64, ds_cpl, perfmon;
+    bool ds, dtes64, ds_cpl, pdcm, perfmon, lbr;
 } before;
 
 static void reopen(void *arg)
@@ -22,15 +23,23 @@ static void reopen(void *arg)
         before.stand_in->set("cpuid", "no-dscpl");
     if (!before.perfmon)
         before.stand_in->set("cpuid", "no-perfmon");
+    if (!before.pdcm)
+        before.stand_in->set("cpuid", "no-pdcm");
+    if (!before.lbr)
+        before.stand_in->set("cpuid", "no-lbr");
 }
 
 bool gate_close(struct run *run, const char *gate)
 {
+    uint64_t top;
+
     before.stand_in = run->platform->stand_in;
     before.ds = cpu_has_ds();
     before.dtes64 = cpu_has_dtes64();
     before.ds_cpl = cpu_has_ds_cpl();
     before.perfmon = cpu_perfmon_version() > 0;
+    before.pdcm = cpu_has_pdcm();
+    before.lbr = msr_read_try(MSR_LASTBRANCH_TOS, &top) == 0; /* CPUID does not tell */
     if (!before.stand_in || !before.stand_in->set("cpuid", gate))
         return false;
     run_defer(run, reopen, NULL);

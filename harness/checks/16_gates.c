@@ -107,6 +107,18 @@ CHECK(no_ds_cpl, .name = "bts.gate.no_ds_cpl", .clauses = "ENUM-06", .kind = CHA
            "the driver accepts a filter that does not exist");
 }
 
+/* Where architectural LBRs replaced the stack, LBR can be written and stays 0. */
+CHECK(no_lbr, .name = "bts.gate.no_lbr", .clauses = "DCTL-11", .kind = CHARACTERISE,
+      .needs = NEED_BTS)
+{
+    const char *lbr;
+
+    gate_require(run, "no-lbr");
+    lbr = write_bits(run, DEBUGCTL_LBR);
+    EXPECT(run, strcmp(lbr, "keep") != 0, "LBR can be set, and there is no stack");
+    run_observe(run, "bts.lbr-absent", "%s", lbr);
+}
+
 CHECK(no_dtes64, .name = "bts.gate.no_dtes64", .clauses = "ENUM-05 REC-01", .kind = MUST,
       .needs = NEED_BTS)
 {

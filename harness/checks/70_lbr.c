@@ -169,6 +169,7 @@ CHECK(select, .name = "bts.lbr.select", .clauses = "CPL-06", .kind = CHARACTERIS
         records[filtered] = t.count;
         if (!filtered || t.count == records[0])
             trace_expect_workload(&t, w, 0, NULL);
+        run_deferred_now(run); /* t is about to go out of scope */
     }
     EXPECT(run, records[1] <= records[0], "the filter added records");
     run_observe(run, "bts.lbr-select", records[1] == records[0] ? "lbr-only" : "bts-too");

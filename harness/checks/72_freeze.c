@@ -44,8 +44,9 @@ static void close_counter(void *arg)
     (void)arg;
     msr_write_try(MSR_IA32_PERF_GLOBAL_CTRL, 0);
     msr_write_try(MSR_IA32_FIXED_CTR_CTRL, 0);
-    msr_write_try(MSR_IA32_PERF_GLOBAL_OVF_CTRL,
-                  GLOBAL_STATUS_LBR_FRZ | GLOBAL_STATUS_CTR_FRZ | GLOBAL_STATUS_OVF_BUFFER);
+    msr_write_try(MSR_IA32_PERF_GLOBAL_OVF_CTRL, GLOBAL_STATUS_OVF_BUFFER);
+    /* Reserved before version 4, so in a write of their own. */
+    msr_write_try(MSR_IA32_PERF_GLOBAL_OVF_CTRL, GLOBAL_STATUS_LBR_FRZ | GLOBAL_STATUS_CTR_FRZ);
     broker_clear(BROKER_FREEZE);
     broker_clear(BROKER_LBR);
 }
@@ -111,6 +112,7 @@ CHECK(counters, .name = "bts.freeze.counters", .clauses = "INT-11", .kind = MUST
         EXPECT(run, on.status & GLOBAL_STATUS_CTR_FRZ, "CTR_FRZ is clear in the status");
     else
         EXPECT_EQ(run, on.control, 0, "IA32_PERF_GLOBAL_CTRL in the handler");
+    run_observe(run, "bts.freeze-by", on.status & GLOBAL_STATUS_CTR_FRZ ? "status" : "control");
 }
 
 CHECK(lbrs, .name = "bts.freeze.lbrs", .clauses = "INT-11", .kind = MUST, .needs = NEED_BTS)

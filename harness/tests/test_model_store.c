@@ -284,7 +284,7 @@ static void test_registers(void)
 
     setup(4, 0, 0);
     for (unsigned bit = 0; bit < 64; bit++) {
-        bool exists = bit < 2 || (bit >= 6 && bit <= 10);
+        bool exists = bit < 2 || (bit >= 6 && bit <= 12);
 
         EXPECT_EQ(msr_write(&cpu, 0x1d9, 1ull << bit), exists);
         EXPECT(msr_read(&cpu, 0x1d9, &value));
@@ -304,7 +304,12 @@ static void test_registers(void)
     EXPECT(msr_write(&cpu, 0x1a0, ~value));
     EXPECT(msr_read(&cpu, 0x1a0, &value));
     EXPECT_EQ(value & 0x1880, 0x1080);
+    EXPECT(msr_read(&cpu, 0x345, &value));
+    EXPECT(!msr_write(&cpu, 0x345, value));
+    EXPECT_EQ(model_set("cpuid", "no-pdcm"), MODEL_OK);
     EXPECT(!msr_read(&cpu, 0x345, &value));
+    EXPECT(!msr_write(&cpu, 0x1d9, 1 << 11));
+    model_reset_config();
 }
 
 static void test_configuration(void)

@@ -96,6 +96,7 @@ void interrupt_request(struct model_cpu *cpu)
         return;
     if (mode == LVT_NMI && defect(DEFECT_PMI_AS_FIXED))
         mode = LVT_FIXED;
+    perfmon_on_interrupt(cpu);
     cpu->stats.interrupts++;
     send_to_self(base, mode | (lvt & 0xff));
 }

@@ -13,6 +13,7 @@
 #define DECODED_SLOTS     2048
 #define RUN_SLOTS         64
 #define WINDOW_NONE       0xffffffffu
+#define LBR_DEPTH         16
 
 /* Words at any address, of memory that belongs to the guest. */
 typedef uint16_t __attribute__((may_alias, aligned(1))) loose16;
@@ -109,7 +110,15 @@ struct model_cpu {
     bool after_enable;             /* for a defect */
     bool pmi_owed;                 /* for a defect */
     uint64_t record_count;
+    uint64_t random; /* for a defect */
     struct model_stats stats;
+
+    /* branch_stack.c */
+    uint64_t lbr_select, lbr_top, lbr_from[LBR_DEPTH], lbr_to[LBR_DEPTH];
+    /* perfmon.c */
+    uint64_t perf_control, perf_status, fixed_control;
+    uint64_t fixed_counter, counted_until; /* its value at that time-stamp */
+    uint64_t capabilities_written;         /* for a defect: bits that were changed */
 };
 
 /* walk.c - the guest's memory through its page tables */
@@ -209,6 +218,22 @@ bool recording_wanted(const struct model_cpu *cpu);
 void record_enable(struct model_cpu *cpu);
 /* False when the policy says that the failed store is an exception: cpu->fault is set. */
 bool record_transfer(struct model_cpu *cpu, const struct transfer *transfer);
+
+/* branch_stack.c - the last-branch stack; its registers fault like any MSR */
+bool branch_stack_exists(void);
+void branch_stack_push(struct model_cpu *cpu, const struct transfer *transfer);
+/* Whether its filter lets the transfer through. */
+bool branch_stack_selects(const struct model_cpu *cpu, const struct transfer *transfer);
+bool branch_stack_read(struct model_cpu *cpu, uint32_t index, uint64_t *value);
+bool branch_stack_write(struct model_cpu *cpu, uint32_t index, uint64_t value);
+
+/* perfmon.c - one fixed counter, and what freezes it and the stack */
+bool perfmon_exists(void);
+unsigned perfmon_version(void);
+bool perfmon_lbrs_frozen(const struct model_cpu *cpu);
+void perfmon_on_interrupt(struct model_cpu *cpu);
+bool perfmon_read(struct model_cpu *cpu, uint32_t index, uint64_t *value);
+bool perfmon_write(struct model_cpu *cpu, uint32_t index, uint64_t value);
 
 /* deliver.c - interrupts and exceptions */
 enum event_kind {

@@ -8,7 +8,9 @@
 #include "hw/model/gate.h"
 #include "hw/model/insns.h"
 
+#define LEAF_LAST        0x00000000u
 #define LEAF_FEATURES    0x00000001u
+#define LEAF_PERFMON     0x0000000au
 #define LEAF_HYPERVISOR  0x40000000u
 #define LEAF_EXTENDED    0x80000001u
 #define LEAF_SVM         0x8000000au
@@ -24,8 +26,8 @@
 static void features(const struct model_cpu *cpu, struct cpuid_result *r)
 {
     r->edx |= EDX_DS;
-    r->ecx |= ECX_DTES64 | ECX_DS_CPL | ECX_HYPERVISOR;
-    r->ecx &= ~(ECX_PDCM | ECX_OSXSAVE);
+    r->ecx |= ECX_DTES64 | ECX_DS_CPL | ECX_PDCM | ECX_HYPERVISOR;
+    r->ecx &= ~ECX_OSXSAVE;
     if (cpu->vmcb->save.cr4 & CR4_OSXSAVE)
         r->ecx |= ECX_OSXSAVE;
     if (gate_closed[GATE_NO_DS] || defect(DEFECT_NO_DS))
@@ -34,6 +36,16 @@ static void features(const struct model_cpu *cpu, struct cpuid_result *r)
         r->ecx &= ~ECX_DTES64;
     if (gate_closed[GATE_NO_DS] || gate_closed[GATE_NO_DSCPL])
         r->ecx &= ~ECX_DS_CPL;
+    if (gate_closed[GATE_NO_PDCM])
+        r->ecx &= ~ECX_PDCM;
+}
+
+/* One fixed counter of 48 bits, none that is programmable. */
+static struct cpuid_result perfmon_leaf(void)
+{
+    if (!perfmon_exists())
+        return (struct cpuid_result){0, 0, 0, 0};
+    return (struct cpuid_result){.eax = perfmon_version(), .edx = 1 | 48 << 5};
 }
 
 void cpuid_exit(struct model_cpu *cpu)
@@ -42,6 +54,10 @@ void cpuid_exit(struct model_cpu *cpu)
     struct cpuid_result r = cpuid(leaf, (uint32_t)cpu->gpr[RCX]);
     if (leaf == LEAF_FEATURES)
         features(cpu, &r);
+    else if (leaf == LEAF_LAST && r.eax < LEAF_PERFMON)
+        r.eax = LEAF_PERFMON;
+    else if (leaf == LEAF_PERFMON)
+        r = perfmon_leaf();
     else if (leaf == LEAF_EXTENDED)
         r.ecx &= ~EXTENDED_ECX_SVM;
     else if (leaf == LEAF_SVM)

@@ -51,9 +51,7 @@
     X(REP_RECORDED, "rep-recorded", "GEN-02", "an instruction with REP leaves a record")       \
     X(ONE_IN_4096, "one-in-4096-lost", "GEN-01", "every 4096th record is lost")                \
     X(DUPLICATE, "duplicate", "GEN-20", "every 64th record is stored twice")                   \
-    X(SYSCALL_LOST, "syscall-lost", "GEN-21", "SYSCALL leaves none")                           \
-    X(SYSRET_LOST, "sysret-lost", "GEN-21", "SYSRET leaves none")                              \
-    X(IRET_LOST, "iret-lost", "GEN-21", "IRET leaves none")                                    \
+    X(RANDOM_LOST, "random-lost", "GEN-21", "one record in 64 is lost, at random")             \
     X(INT_LOST, "int-n-lost", "GEN-11", "INT n leaves none")                                   \
     X(AFTER_SYSRET_LOST, "lost-after-sysret", "GEN-21", "the branch after SYSRET is lost")     \
     X(OFF_SWAPPED, "off-exchanged", "CPL-02", "the two OFF bits change places")                \
@@ -85,7 +83,17 @@
     X(DB_CLEARS_TR, "db-clears-tr", "LBR-03", "a debug exception clears TR")                   \
     X(BTF_KEPT, "btf-not-cleared", "BTF-02", "a debug exception leaves BTF")                   \
     X(LBR_KEPT, "lbr-not-cleared", "LBR-03", "a debug exception leaves LBR")                   \
-    X(BTF_IGNORED, "btf-ignored", "BTF-01", "TF traps every instruction in spite of BTF")
+    X(BTF_IGNORED, "btf-ignored", "BTF-01", "TF traps every instruction in spite of BTF")      \
+    X(CAPABILITIES_WRITABLE, "perf-capabilities-writable", "ENUM-07",                          \
+      "IA32_PERF_CAPABILITIES takes what is written")                                          \
+    X(FREEZE_MISSING, "freeze-bits-missing", "ENUM-10", "the FREEZE bits do not exist")        \
+    X(OFF_NOT_KEPT, "off-not-kept", "ENUM-06", "both OFF bits read back as 0")                 \
+    X(LBR_EXCLUDED, "lbr-beside-tr-dropped", "LBR-01", "TR pushes LBR out")                    \
+    X(FREEZE_PERFMON_IGNORED, "freeze-perfmon-ignored", "INT-11",                              \
+      "counters go on in spite of FREEZE_PERFMON_ON_PMI")                                      \
+    X(FREEZE_LBRS_IGNORED, "freeze-lbrs-ignored", "INT-11",                                    \
+      "the stack goes on in spite of FREEZE_LBRS_ON_PMI")                                      \
+    X(FREEZE_UNASKED, "freeze-unasked", "INT-11", "counters freeze without the bit")
 
 enum defect {
 #define X(identifier, name, clause, description) DEFECT_##identifier,

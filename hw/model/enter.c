@@ -120,11 +120,18 @@ static void intercept_msr(uint8_t *map, uint32_t index)
 
 static void build_msr_map(uint8_t *map)
 {
-    static const uint32_t kept[] = {MSR_DEBUGCTL,          MSR_DS_AREA, MSR_MISC_ENABLE,
-                                    MSR_PERF_CAPABILITIES, MSR_EFER,    MSR_VM_CR,
-                                    MSR_VM_HSAVE_PA};
+    /* The stack's ranges are twice as long as the stack: beyond it nothing answers. */
+    static const struct {
+        uint32_t first, count;
+    } kept[] = {
+        {MSR_DEBUGCTL, 1},      {MSR_DS_AREA, 1},         {MSR_MISC_ENABLE, 1},
+        {MSR_EFER, 1},          {MSR_VM_CR, 1},           {MSR_VM_HSAVE_PA, 1},
+        {MSR_LBR_SELECT, 2},    {MSR_LBR_FROM, 32},       {MSR_LBR_TO, 32},
+        {MSR_FIXED_CONTROL, 4}, {MSR_FIXED_COUNTER_0, 1}, {MSR_PERF_CAPABILITIES, 1},
+    };
     for (size_t i = 0; i < sizeof(kept) / sizeof(kept[0]); i++)
-        intercept_msr(map, kept[i]);
+        for (uint32_t k = 0; k < kept[i].count; k++)
+            intercept_msr(map, kept[i].first + k);
 }
 
 static struct model_cpu *build(void *memory, uint64_t top_of_ram)

@@ -5,7 +5,16 @@
 
 #include <stdbool.h>
 
-enum gate { GATE_NO_DS, GATE_NO_DTES64, GATE_NO_DSCPL, GATE_NO_BTS, GATE_COUNT };
+enum gate {
+    GATE_NO_DS,
+    GATE_NO_DTES64,
+    GATE_NO_DSCPL,
+    GATE_NO_BTS,
+    GATE_NO_PDCM,    /* IA32_PERF_CAPABILITIES */
+    GATE_NO_PERFMON, /* architectural performance monitoring */
+    GATE_NO_LBR,     /* the last-branch stack; no CPUID bit tells */
+    GATE_COUNT
+};
 
 extern bool gate_closed[GATE_COUNT];
 

@@ -58,7 +58,10 @@ static struct absent_bits debugctl_absent(void)
                      DEBUGCTL_FREEZE_PERFMON | DEBUGCTL_UNCORE_PMI | DEBUGCTL_FREEZE_SMM |
                      DEBUGCTL_RTM;
     struct absent_bits bits = {.faulting = ~known};
-    absent(&bits, DEBUGCTL_FREEZE_LBRS | DEBUGCTL_FREEZE_PERFMON, POLICY_FREEZE_ABSENT);
+    if (gate_closed[GATE_NO_PDCM] || !perfmon_exists() || defect(DEFECT_FREEZE_MISSING))
+        absent(&bits, DEBUGCTL_FREEZE_LBRS | DEBUGCTL_FREEZE_PERFMON, POLICY_FREEZE_ABSENT);
+    if (!branch_stack_exists())
+        absent(&bits, DEBUGCTL_LBR, POLICY_LBR_ABSENT);
     absent(&bits, DEBUGCTL_UNCORE_PMI, POLICY_BIT_13);
     absent(&bits, DEBUGCTL_FREEZE_SMM, POLICY_BIT_14);
     absent(&bits, DEBUGCTL_RTM, POLICY_BIT_15);
@@ -77,6 +80,12 @@ static bool debugctl_write(struct model_cpu *cpu, uint64_t value)
     value &= ~(bits.dropped | bits.faulting);
     if (defect(DEFECT_BITS_LOST))
         value &= ~DEBUGCTL_BTINT;
+    if (defect(DEFECT_OFF_NOT_KEPT))
+        value &= ~(DEBUGCTL_OFF_OS | DEBUGCTL_OFF_USR);
+    if (value & DEBUGCTL_FREEZE_LBRS && policy(POLICY_FREEZE_LBRS_TR) == TR_CLEARED)
+        value &= ~DEBUGCTL_TR;
+    if (value & DEBUGCTL_TR && defect(DEFECT_LBR_EXCLUDED))
+        value &= ~DEBUGCTL_LBR;
     uint64_t enable = DEBUGCTL_TR | DEBUGCTL_BTS;
     bool enabling = (value & enable) == enable && (cpu->debugctl & enable) != enable;
     cpu->debugctl = value;
@@ -120,6 +129,15 @@ static bool efer_write(struct model_cpu *cpu, uint64_t value)
 bool msr_read(struct model_cpu *cpu, uint32_t index, uint64_t *value)
 {
     switch (index) {
+    case MSR_LBR_SELECT:
+    case MSR_LBR_TOP:
+    case MSR_LBR_FROM ... MSR_LBR_FROM + LBR_DEPTH - 1:
+    case MSR_LBR_TO ... MSR_LBR_TO + LBR_DEPTH - 1:
+        return branch_stack_read(cpu, index, value);
+    case MSR_PERF_CAPABILITIES:
+    case MSR_FIXED_COUNTER_0:
+    case MSR_FIXED_CONTROL ... MSR_PERF_STATUS_CLEAR:
+        return perfmon_read(cpu, index, value);
     case MSR_DEBUGCTL:
         *value = cpu->debugctl;
         return true;
@@ -142,6 +160,15 @@ bool msr_read(struct model_cpu *cpu, uint32_t index, uint64_t *value)
 bool msr_write(struct model_cpu *cpu, uint32_t index, uint64_t value)
 {
     switch (index) {
+    case MSR_LBR_SELECT:
+    case MSR_LBR_TOP:
+    case MSR_LBR_FROM ... MSR_LBR_FROM + LBR_DEPTH - 1:
+    case MSR_LBR_TO ... MSR_LBR_TO + LBR_DEPTH - 1:
+        return branch_stack_write(cpu, index, value);
+    case MSR_PERF_CAPABILITIES:
+    case MSR_FIXED_COUNTER_0:
+    case MSR_FIXED_CONTROL ... MSR_PERF_STATUS_CLEAR:
+        return perfmon_write(cpu, index, value);
     case MSR_DEBUGCTL:
         return debugctl_write(cpu, value);
     case MSR_DS_AREA:

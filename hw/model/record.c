@@ -88,11 +88,11 @@ static bool lost_class(const struct transfer *t)
     case INSN_SYSEXIT:
         return policy(POLICY_SYSENTER_RECORD) == NO;
     case INSN_SYSCALL:
-        return defect(DEFECT_SYSCALL_LOST);
+        return policy(POLICY_SYSCALL_RECORD) == NO;
     case INSN_SYSRET:
-        return defect(DEFECT_SYSRET_LOST);
+        return policy(POLICY_SYSRET_RECORD) == NO;
     case INSN_IRET:
-        return defect(DEFECT_IRET_LOST);
+        return policy(POLICY_IRET_RECORD) == NO;
     }
     return false;
 }
@@ -107,6 +107,9 @@ static bool lost(struct model_cpu *cpu, const struct transfer *t)
     if (drop || (first && defect(DEFECT_FIRST_LOST)))
         return true;
     if (defect(DEFECT_ONE_IN_4096) && cpu->record_count % 4096 == 0)
+        return true;
+    cpu->random = cpu->random * 0x5851f42d4c957f2dull + 1;
+    if (defect(DEFECT_RANDOM_LOST) && cpu->random >> 58 == 0)
         return true;
     switch (t->kind) {
     case TRANSFER_JUMP:
@@ -376,6 +379,9 @@ static bool store(struct model_cpu *cpu, const uint64_t words[WORD_COUNT], unsig
 bool record_transfer(struct model_cpu *cpu, const struct transfer *transfer)
 {
     uint64_t words[WORD_COUNT];
+    branch_stack_push(cpu, transfer);
+    if (policy(POLICY_LBR_SELECT) == SELECT_BTS_TOO && !branch_stack_selects(cpu, transfer))
+        return true;
     if (!enabled(cpu) || filtered(cpu, transfer) || lost(cpu, transfer))
         return true;
     struct fault kept = cpu->fault;

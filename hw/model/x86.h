@@ -46,9 +46,18 @@
 /* SDM Vol. 4, "Architectural MSRs"; APM Vol. 2, "SVM Related MSRs". */
 #define MSR_APIC_BASE         0x0000001bu
 #define MSR_MISC_ENABLE       0x000001a0u
+#define MSR_LBR_SELECT        0x000001c8u
+#define MSR_LBR_TOP           0x000001c9u
 #define MSR_DEBUGCTL          0x000001d9u
+#define MSR_FIXED_COUNTER_0   0x00000309u
 #define MSR_PERF_CAPABILITIES 0x00000345u
+#define MSR_FIXED_CONTROL     0x0000038du
+#define MSR_PERF_STATUS       0x0000038eu
+#define MSR_PERF_CONTROL      0x0000038fu
+#define MSR_PERF_STATUS_CLEAR 0x00000390u
 #define MSR_DS_AREA           0x00000600u
+#define MSR_LBR_FROM          0x00000680u
+#define MSR_LBR_TO            0x000006c0u
 #define MSR_X2APIC            0x00000800u
 #define MSR_EFER              0xc0000080u
 #define MSR_STAR              0xc0000081u
