@@ -107,6 +107,19 @@ const char *firmware_name(void)
     return name;
 }
 
+/* UEFI Specification, "Globally Defined Variables". */
+const char *firmware_secure_boot(void)
+{
+    EFI_GUID global = EFI_GLOBAL_VARIABLE;
+    UINT8 value = 0;
+    UINTN bytes = sizeof(value);
+
+    if (firmware_table->RuntimeServices->GetVariable(u"SecureBoot", &global, NULL, &bytes,
+                                                     &value) != EFI_SUCCESS)
+        return "unknown";
+    return value != 0 ? "on" : "off";
+}
+
 /*
  * GNU-EFI has no header for the multi-processor services.
  * Source: Platform Initialization Specification, "EFI_MP_SERVICES_PROTOCOL".

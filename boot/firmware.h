@@ -39,6 +39,9 @@ const char *firmware_status(EFI_STATUS status);
 /* "vendor revision" of the firmware. */
 const char *firmware_name(void);
 
+/* "on", "off", or "unknown" where firmware has no such variable. */
+const char *firmware_secure_boot(void);
+
 /* Enabled processors; 1 when firmware has no multi-processor services. */
 unsigned firmware_processors(void);
 

@@ -6,10 +6,9 @@
 #include "boot/firmware.h"
 #include "boot/journal.h"
 #include "boot/memory.h"
+#include "boot/outputs.h"
 #include "boot/platform.h"
 #include "boot/provider.h"
-#include "boot/screen.h"
-#include "boot/serial.h"
 
 #include "harness/harness.h"
 #include "harness/out.h"
@@ -25,8 +24,7 @@ static bool start_output(void)
     size_t bytes = LOG_BYTES;
     char *log;
 
-    serial_init(options.serial_port, options.baud);
-    screen_init(serial_present());
+    outputs_open(&options);
     log = memory_pages(bytes, 4096);
     if (log == NULL) {
         bytes = LOG_BYTES_SMALL;

@@ -2,11 +2,13 @@
 /* What the suite gets from boot/: lines, take-overs, firmware services and the way out. */
 #include "boot/platform.h"
 
+#include "boot/acpi.h"
 #include "boot/console.h"
 #include "boot/files.h"
 #include "boot/firmware.h"
 #include "boot/journal.h"
 #include "boot/memory.h"
+#include "boot/outputs.h"
 #include "boot/provider.h"
 #include "boot/screen.h"
 #include "boot/serial.h"
@@ -189,9 +191,12 @@ const struct platform *platform_init(const struct options *options)
         .tsc_khz = measure_tsc_khz(),
         .processors = firmware_processors(),
         .firmware = firmware_name(),
+        .secure_boot = firmware_secure_boot(),
+        .outputs = outputs_text(),
         .provider = provider_name(),
         .provider_reason = provider_reason(),
     };
+    platform.acpi = acpi_list(&platform.acpi_count);
     if (options->cpus != 0 && options->cpus < platform.processors)
         platform.processors = options->cpus;
     if (firmware_loaded != NULL) {

@@ -10,6 +10,8 @@
 
 #include "boot/firmware.h"
 
+#include "harness/format.h"
+
 #define SCREENS_MAX 8
 #define CHUNK_UNITS 256
 
@@ -64,6 +66,25 @@ void screen_init(bool serial_in_use)
         screens[i]->ClearScreen(screens[i]);
         screens[i]->EnableCursor(screens[i], FALSE);
     }
+}
+
+void screen_describe(char *text, size_t bytes)
+{
+    EFI_GUID id = EFI_GRAPHICS_OUTPUT_PROTOCOL_GUID;
+    EFI_GRAPHICS_OUTPUT_PROTOCOL *graphics = NULL;
+    UINTN columns = 0, rows = 0;
+    size_t used;
+
+    text[0] = 0;
+    if (screen_count == 0 || screens[0]->Mode == NULL ||
+        screens[0]->QueryMode(screens[0], (UINTN)screens[0]->Mode->Mode, &columns, &rows) !=
+            EFI_SUCCESS)
+        return;
+    used = fmt(text, bytes, "screen %ux%u", (unsigned)columns, (unsigned)rows);
+    if (firmware_boot->LocateProtocol(&id, NULL, (void **)&graphics) == EFI_SUCCESS)
+        fmt(text + used, bytes - used, " on %ux%u",
+            (unsigned)graphics->Mode->Info->HorizontalResolution,
+            (unsigned)graphics->Mode->Info->VerticalResolution);
 }
 
 static void show(CHAR16 *text)

@@ -12,6 +12,9 @@
  */
 void screen_init(bool serial_in_use);
 
+/* "screen 100x31 on 1280x800": characters and, where firmware tells, pixels; "" without one. */
+void screen_describe(char *text, size_t bytes);
+
 /* Lines ended by LF. */
 void screen_write(const char *text, size_t bytes);
 

@@ -33,71 +33,122 @@ enum {
  */
 #define WAIT_READS 100000u
 
-static uint16_t base;  /* 0: no port */
-static unsigned burst; /* bytes that fit when the holding register is empty */
+#define FOUR_GIB (1ull << 32)
 
-static bool wait_for(uint8_t bits)
+static struct port {
+    struct serial_place place;
+    bool good;      /* false: it stopped sending */
+    unsigned burst; /* bytes that fit when the holding register is empty */
+} ports[SERIAL_PORTS_MAX];
+static size_t port_count;
+
+/* In memory the registers take the width of their spacing; some buses answer no other. */
+static uint8_t get(const struct port *p, unsigned reg)
+{
+    uint64_t at = p->place.address + reg * p->place.stride;
+
+    if (!p->place.in_memory)
+        return io_in8((uint16_t)at);
+    if (p->place.stride == 4)
+        return (uint8_t) * (volatile uint32_t *)(uintptr_t)at;
+    if (p->place.stride == 2)
+        return (uint8_t) * (volatile uint16_t *)(uintptr_t)at;
+    return *(volatile uint8_t *)(uintptr_t)at;
+}
+
+static void put(const struct port *p, unsigned reg, uint8_t value)
+{
+    uint64_t at = p->place.address + reg * p->place.stride;
+
+    if (!p->place.in_memory)
+        io_out8((uint16_t)at, value);
+    else if (p->place.stride == 4)
+        *(volatile uint32_t *)(uintptr_t)at = value;
+    else if (p->place.stride == 2)
+        *(volatile uint16_t *)(uintptr_t)at = value;
+    else
+        *(volatile uint8_t *)(uintptr_t)at = value;
+}
+
+static bool wait_for(const struct port *p, uint8_t bits)
 {
     for (unsigned reads = 0; reads < WAIT_READS; reads++)
-        if ((io_in8(base + REG_STATUS) & bits) == bits)
+        if ((get(p, REG_STATUS) & bits) == bits)
             return true;
     return false;
 }
 
 /* An absent port reads as ones; some chipsets decode one without a scratch register. */
-static bool answers(uint16_t port)
+static bool answers(const struct port *p)
 {
     static const uint8_t patterns[] = {0x5A, 0xA5};
 
     for (unsigned i = 0; i < sizeof(patterns); i++) {
-        io_out8(port + REG_SCRATCH, patterns[i]);
-        if (io_in8(port + REG_SCRATCH) != patterns[i])
+        put(p, REG_SCRATCH, patterns[i]);
+        if (get(p, REG_SCRATCH) != patterns[i])
             return false;
     }
     return true;
 }
 
-bool serial_init(uint16_t port, uint32_t baud)
+void serial_init(void)
+{
+    port_count = 0;
+}
+
+static void write_to(struct port *p, const char *bytes, size_t count)
+{
+    while (count > 0 && p->good) {
+        p->good = wait_for(p, STATUS_HOLDING_EMPTY);
+        for (unsigned room = p->burst; p->good && room > 0 && count > 0; room--, count--)
+            put(p, REG_DATA, (uint8_t)*bytes++);
+    }
+}
+
+bool serial_open(struct serial_place place, uint32_t baud)
 {
     unsigned divisor = baud == 0 ? 1 : 115200 / baud;
+    struct port *p = &ports[port_count];
 
-    base = 0;
-    if (port == 0 || !answers(port))
+    /* Above 4 GiB the kernel maps memory only. */
+    if (port_count == SERIAL_PORTS_MAX || place.address == 0 ||
+        (place.in_memory && place.address + 8 * place.stride > FOUR_GIB))
         return false;
-    io_out8(port + REG_LINE, LINE_8N1);
-    io_out8(port + REG_IRQ_ENABLE, 0);
-    io_out8(port + REG_LINE, LINE_8N1 | LINE_DLAB);
-    io_out8(port + REG_DATA, (uint8_t)divisor);
-    io_out8(port + REG_IRQ_ENABLE, (uint8_t)(divisor >> 8));
-    io_out8(port + REG_LINE, LINE_8N1);
-    io_out8(port + REG_FIFO, FIFO_RESET_ON);
-    io_out8(port + REG_MODEM, MODEM_DTR_RTS_OUT2);
-    burst = (io_in8(port + REG_FIFO) & FIFO_WORKS) == FIFO_WORKS ? FIFO_BYTES : 1;
-    base = port;
+    *p = (struct port){.place = place, .good = true};
+    if (!answers(p))
+        return false;
+    put(p, REG_LINE, LINE_8N1);
+    put(p, REG_IRQ_ENABLE, 0);
+    put(p, REG_LINE, LINE_8N1 | LINE_DLAB);
+    put(p, REG_DATA, (uint8_t)divisor);
+    put(p, REG_IRQ_ENABLE, (uint8_t)(divisor >> 8));
+    put(p, REG_LINE, LINE_8N1);
+    put(p, REG_FIFO, FIFO_RESET_ON);
+    put(p, REG_MODEM, MODEM_DTR_RTS_OUT2);
+    p->burst = (get(p, REG_FIFO) & FIFO_WORKS) == FIFO_WORKS ? FIFO_BYTES : 1;
+    port_count++;
     /* Firmware's last line may lack its end, and ours must start in column 1. */
-    serial_write("\r\n", 2);
-    return base != 0;
+    write_to(p, "\r\n", 2);
+    return p->good;
 }
 
 bool serial_present(void)
 {
-    return base != 0;
+    for (size_t i = 0; i < port_count; i++)
+        if (ports[i].good)
+            return true;
+    return false;
 }
 
 void serial_write(const char *bytes, size_t count)
 {
-    while (count > 0 && base != 0) {
-        if (!wait_for(STATUS_HOLDING_EMPTY)) {
-            base = 0;
-            return;
-        }
-        for (unsigned room = burst; room > 0 && count > 0; room--, count--)
-            io_out8(base + REG_DATA, (uint8_t)*bytes++);
-    }
+    for (size_t i = 0; i < port_count; i++)
+        write_to(&ports[i], bytes, count);
 }
 
 void serial_drain(void)
 {
-    if (base != 0)
-        wait_for(STATUS_ALL_SENT);
+    for (size_t i = 0; i < port_count; i++)
+        if (ports[i].good)
+            wait_for(&ports[i], STATUS_ALL_SENT);
 }

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* The serial port: the one output that works while the machine is taken over. */
+/* The serial ports: the one output that works while the machine is taken over. */
 #ifndef BOOT_SERIAL_H
 #define BOOT_SERIAL_H
 
@@ -7,14 +7,25 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#define SERIAL_PORTS_MAX 4
+
+struct serial_place {
+    uint64_t address; /* of register 0: an I/O port, or in memory below 4 GiB */
+    bool in_memory;
+    unsigned stride; /* bytes from one register to the next, and the width of an access */
+};
+
+/* Forgets all ports: writing is a no-op until one is opened. */
+void serial_init(void);
+
 /*
- * Sets a 16550 at an I/O port up for 8N1 at baud (a divisor of 115200) and moves to column 1.
- * False when nothing answers there, or port is 0: writing is then a no-op.
+ * Sets a 16550 up for 8N1 at baud (a divisor of 115200) and moves it to column 1. False when
+ * nothing answers there, it cannot be reached, or there are SERIAL_PORTS_MAX already.
  */
-bool serial_init(uint16_t port, uint32_t baud);
+bool serial_open(struct serial_place place, uint32_t baud);
 bool serial_present(void);
 
-/* Bytes as they are. A port that stops sending is given up after a bounded wait. */
+/* Bytes as they are, to every port. One that stops sending is given up after a bounded wait. */
 void serial_write(const char *bytes, size_t count);
 
 /* Waits, bounded, until the last bit has left: before the machine is switched off. */

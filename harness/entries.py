@@ -14,7 +14,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from harness import expected, schema, wire
-from harness.tests import boot_session, resume_session, stick_session
+from harness.tests import boot_session, output_session, resume_session, stick_session
 
 ROOT = Path(__file__).resolve().parent.parent
 IMAGE_LIMIT = 320 * 1024
@@ -120,6 +120,7 @@ def boot_entries(out):
                   wants=["^%s: as expected$" % name], seconds=seconds)
             for group, cases, seconds in (("boot", boot_session.CASES, 180),
                                           ("stick", stick_session.CASES, 400),
+                                          ("output", output_session.CASES, 180),
                                           ("resume", resume_session.CASES, 400))
             for name in cases]
 

@@ -58,6 +58,8 @@ void identity_print(void)
     add("linear_bits", "%u", cpu_linear_bits());
     add("cpus", "%u", p->processors);
     add("firmware", "%s", p->firmware);
+    add("secure_boot", "%s", p->secure_boot);
+    add("outputs", "%s", p->outputs);
     add("image", "0x%llx", (unsigned long long)p->image_base);
     /* Ring-0 loops have no guard inside the machine: whoever watches the output is it. */
     add("guard", "ring3=timer ring0=host-timeout");
@@ -73,6 +75,14 @@ size_t identity_count(void)
 const struct identity_item *identity_at(size_t index)
 {
     return &items[index];
+}
+
+void identity_json(struct json *j)
+{
+    json_open(j, "identity", '{');
+    for (size_t i = 0; i < count; i++)
+        json_string(j, items[i].key, items[i].value);
+    json_close(j, '}');
 }
 
 const char *harness_machine_signature(void)

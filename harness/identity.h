@@ -3,9 +3,11 @@
 #ifndef HARNESS_IDENTITY_H
 #define HARNESS_IDENTITY_H
 
+#include "harness/json.h"
+
 #include <stddef.h>
 
-#define IDENTITY_MAX 24
+#define IDENTITY_MAX 28
 
 struct identity_item {
     const char *key;
@@ -16,5 +18,8 @@ struct identity_item {
 void identity_print(void);
 size_t identity_count(void);
 const struct identity_item *identity_at(size_t index);
+
+/* The same as the member "identity" of a document. */
+void identity_json(struct json *j);
 
 #endif

@@ -9,7 +9,8 @@ void options_default(struct options *o)
 {
     memset(o, 0, sizeof(*o));
     fmt(o->profile, sizeof(o->profile), "hardware");
-    o->serial_port = 0x3F8;
+    o->serial[0] = (struct option_serial){SERIAL_PORT, 0x3F8, 1};
+    o->serials = 1;
     o->baud = 115200;
     o->journal = true;
 }
@@ -65,8 +66,8 @@ static const char *const selftest_words[] = {"none",   "fail", "error",   "hang"
                                              "triple", "leak", "corrupt", NULL};
 static const char *const prove_words[] = {"nothing", "defects", "policies", NULL};
 static const char *const exit_words[] = {"return", "debug", "shutdown", NULL};
-static const char *const serial_words[] = {"none", "com1", "com2", "com3", "com4", NULL};
-static const uint16_t serial_ports[] = {0, 0x3F8, 0x2F8, 0x3E8, 0x2E8};
+static const char *const serial_words[] = {"com1", "com2", "com3", "com4", NULL};
+static const uint16_t serial_ports[] = {0x3F8, 0x2F8, 0x3E8, 0x2E8};
 
 static const char *set_text(char *to, size_t size, const char *value)
 {
@@ -85,18 +86,62 @@ static const char *set_profile(struct options *o, const char *value)
                                                            : NULL;
 }
 
-static const char *set_serial(struct options *o, const char *value)
+/* "mem:0xADDRESS" or "mem:0xADDRESS/STRIDE" */
+static bool parse_memory(char *text, struct option_serial *place)
 {
-    uint64_t port;
+    char *slash = strchr(text, '/');
+    uint64_t stride = 1;
+
+    if (slash) {
+        *slash = 0;
+        if (!parse_number(slash + 1, &stride) || (stride != 1 && stride != 2 && stride != 4))
+            return false;
+    }
+    place->kind = SERIAL_MEMORY;
+    place->stride = (unsigned)stride;
+    return parse_number(text, &place->address) && place->address >= 0x1000;
+}
+
+static bool parse_place(char *text, struct option_serial *place)
+{
     unsigned word;
 
-    if (parse_word(value, serial_words, &word))
-        o->serial_port = serial_ports[word];
-    else if (parse_number(value, &port) && port >= 0x100 && port <= 0xFFF8)
-        o->serial_port = (uint16_t)port;
+    *place = (struct option_serial){SERIAL_PORT, 0, 1};
+    if (strcmp(text, "acpi") == 0)
+        place->kind = SERIAL_ACPI;
+    else if (memcmp(text, "mem:", 4) == 0)
+        return parse_memory(text + 4, place);
+    else if (parse_word(text, serial_words, &word))
+        place->address = serial_ports[word];
     else
-        return "none, com1 to com4 or a port from 0x100 to 0xfff8";
-    return NULL;
+        return parse_number(text, &place->address) && place->address >= 0x100 &&
+               place->address <= 0xFFF8;
+    return true;
+}
+
+static const char *set_serial(struct options *o, const char *value)
+{
+    static const char wanted[] =
+        "none, or up to 4 of com1 to com4, a port from 0x100 to 0xfff8, "
+        "mem:0xADDRESS[/STRIDE], acpi";
+    char text[64 + 4];
+
+    o->serials = 0;
+    o->serial_given = true;
+    if (strcmp(value, "none") == 0)
+        return NULL;
+    while (*value) {
+        size_t used = 0;
+
+        while (*value && *value != ',' && used + 4 < sizeof(text))
+            text[used++] = *value++;
+        /* Room for the longest word that is compared with it. */
+        memset(text + used, 0, 4);
+        if (o->serials == OPTION_SERIAL_MAX || !parse_place(text, &o->serial[o->serials++]))
+            return wanted;
+        value += *value == ',';
+    }
+    return o->serials ? NULL : wanted;
 }
 
 static const char *set_numeric(struct options *o, const char *key, const char *value)
@@ -226,7 +271,8 @@ static bool parse_one(struct options *o, char *word, char *error, size_t error_b
     if (unknown)
         fmt(error, error_bytes,
             "unknown option '%.40s': known are run skip profile provider selftest prove exit "
-            "cpus serial baud soak bench list verbose x2apic journal seed fuzz policy defect cpuid",
+            "cpus serial baud soak bench list verbose x2apic journal seed fuzz policy defect "
+            "cpuid",
             word);
     else if (wanted)
         fmt(error, error_bytes, "option '%.20s' has the value '%.40s', wanted %s", word,

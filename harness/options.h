@@ -26,6 +26,13 @@ enum option_selftest {
 enum option_prove { PROVE_NOTHING, PROVE_DEFECTS, PROVE_POLICIES };
 enum option_exit { EXIT_RETURN, EXIT_DEBUG, EXIT_SHUTDOWN };
 
+#define OPTION_SERIAL_MAX 4
+struct option_serial {
+    enum { SERIAL_PORT, SERIAL_MEMORY, SERIAL_ACPI } kind;
+    uint64_t address;
+    unsigned stride; /* bytes from one register to the next */
+};
+
 struct options {
     char run[OPTION_TEXT_BYTES];   /* run=GLOB[,GLOB...]; empty = all */
     char skip[OPTION_TEXT_BYTES];  /* skip=GLOB[,GLOB...]: reported as SKIP "by option" */
@@ -35,16 +42,19 @@ struct options {
     enum option_exit exit;         /* exit=return|debug|shutdown */
     enum option_prove prove;       /* prove=defects|policies: judge the suite by the stand-in */
     unsigned cpus;                 /* cpus=1..64: processors to use; 0 = not given */
-    uint16_t serial_port;          /* serial=com1..com4|0xPORT|none; 0 = none */
-    uint32_t baud;                 /* baud=9600..115200 */
-    bool soak;                     /* soak=0|1: long counts */
-    bool bench;                    /* bench=0|1: measure instead of judging */
-    bool list;                     /* list=0|1: print the checks, run none */
-    bool verbose;                  /* verbose=0|1: detail lines on passes too */
-    bool journal;                  /* journal=0|1: keep one, and go on with one */
-    bool x2apic;                   /* x2apic=0|1: switch the local APIC where enumerated */
-    uint64_t seed;                 /* seed=N, decimal or 0x */
-    unsigned fuzz;                 /* fuzz=N: generated programs, from that seed on; 0 = few */
+    /* serial=com1..com4|0xPORT|mem:0xADDRESS[/STRIDE]|acpi, up to four of them, or none. */
+    struct option_serial serial[OPTION_SERIAL_MAX];
+    unsigned serials;
+    bool serial_given; /* by the user; otherwise com1, else what ACPI names */
+    uint32_t baud;     /* baud=9600..115200 */
+    bool soak;         /* soak=0|1: long counts */
+    bool bench;        /* bench=0|1: measure instead of judging */
+    bool list;         /* list=0|1: print the checks, run none */
+    bool verbose;      /* verbose=0|1: detail lines on passes too */
+    bool journal;      /* journal=0|1: keep one, and go on with one */
+    bool x2apic;       /* x2apic=0|1: switch the local APIC where enumerated */
+    uint64_t seed;     /* seed=N, decimal or 0x */
+    unsigned fuzz;     /* fuzz=N: generated programs, from that seed on; 0 = few */
     unsigned model_words;
     char model_word[OPTION_MODEL_WORDS][64]; /* "policy=wrap:after", "defect=x", "cpuid=..." */
 };

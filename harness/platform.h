@@ -25,6 +25,13 @@ struct stand_in {
     bool (*set)(const char *key, const char *value);
 };
 
+/* A table of the firmware, for the record of a machine. */
+struct firmware_table_entry {
+    char signature[5], oem[7], oem_table[9];
+    uint32_t bytes;
+    uint8_t revision;
+};
+
 struct platform {
     /*
      * One whole line (no line end inside) to every output. Legal in both modes: while the
@@ -59,11 +66,15 @@ struct platform {
     uint64_t tsc_khz; /* ticks of the time-stamp counter a millisecond; 0 = not known */
     void *arena;      /* identity-mapped, page-aligned memory for the suite's own use */
     size_t arena_bytes;
-    uint64_t image_base, image_bytes; /* where the loaded image lies */
-    unsigned processors;              /* enabled processors that firmware reports */
-    const char *firmware;             /* "vendor revision" */
-    const char *provider;             /* "native", "model" or "none" */
-    const char *provider_reason;      /* why not native; "" when native */
+    uint64_t image_base, image_bytes;        /* where the loaded image lies */
+    unsigned processors;                     /* enabled processors that firmware reports */
+    const char *firmware;                    /* "vendor revision" */
+    const struct firmware_table_entry *acpi; /* the tables of ACPI's root table */
+    size_t acpi_count;
+    const char *secure_boot;     /* "on", "off" or "unknown" */
+    const char *outputs;         /* where lines go: "serial 0x3f8, screen 1024x768" */
+    const char *provider;        /* "native", "model" or "none" */
+    const char *provider_reason; /* why not native; "" when native */
 };
 
 #endif

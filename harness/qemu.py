@@ -61,10 +61,11 @@ def find_qemu(env):
     return words
 
 
-def command(qemu, firmware, out, volume, accel="tcg", cpu="Haswell,+svm", cpus=1, gdb=None):
+def command(qemu, firmware, out, volume, accel="tcg", cpu="Haswell,+svm", cpus=1, gdb=None,
+            machine="q35"):
     """The whole command line; firmware variables are a private copy in out."""
     words = list(qemu) + [
-        "-machine", "q35", "-accel", accel, "-cpu", cpu, "-smp", str(cpus), "-m", "256M",
+        "-machine", machine, "-accel", accel, "-cpu", cpu, "-smp", str(cpus), "-m", "256M",
         "-nodefaults", "-display", "none", "-no-reboot",
         "-chardev", "stdio,id=com1,signal=off", "-serial", "chardev:com1",
         "-device", "isa-debug-exit,iobase=0xf4,iosize=0x04"]

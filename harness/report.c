@@ -8,32 +8,22 @@
 #include "harness/format.h"
 #include "harness/identity.h"
 #include "harness/json.h"
+#include "harness/machine.h"
 #include "harness/observe.h"
 #include "harness/registry.h"
 #include "harness/suite.h"
 #include "hw/string.h"
 
-#define REPORT_BYTES  (1u << 20)
-#define MACHINE_BYTES (1u << 16)
+#define REPORT_BYTES (1u << 20)
 
-static char *report_text, *machine_text;
+static char *report_text;
 
 bool report_init(const struct platform *platform)
 {
     (void)platform;
-    if (!report_text) {
+    if (!report_text)
         report_text = arena_alloc(REPORT_BYTES);
-        machine_text = arena_alloc(MACHINE_BYTES);
-    }
-    return report_text && machine_text;
-}
-
-static void put_identity(struct json *j)
-{
-    json_open(j, "identity", '{');
-    for (size_t i = 0; i < identity_count(); i++)
-        json_string(j, identity_at(i)->key, identity_at(i)->value);
-    json_close(j, '}');
+    return report_text && machine_init();
 }
 
 static const char *verdict_word(enum verdict verdict)
@@ -128,7 +118,7 @@ const char *harness_report_json(size_t *bytes)
     json_string(&j, "run_id", id);
     json_string(&j, "provider", s->platform->provider);
     json_string(&j, "profile", s->options->profile);
-    put_identity(&j);
+    identity_json(&j);
     json_open(&j, "checks", '[');
     for (size_t i = 0; i < registry_reported(); i++)
         put_check(&j, registry_report_at(i));
@@ -143,26 +133,4 @@ const char *harness_report_json(size_t *bytes)
     json_close(&j, '}');
     *bytes = j.overflow ? 0 : j.used;
     return report_text;
-}
-
-const char *harness_machine_json(size_t *bytes)
-{
-    struct json j;
-    char text[24];
-
-    json_begin(&j, machine_text, MACHINE_BYTES);
-    json_open(&j, NULL, '{');
-    json_number(&j, "format", 1);
-    put_identity(&j);
-    json_open(&j, "bts_probe", '{');
-    json_string(&j, "reason", capability()->probe.reason);
-    json_number(&j, "stage", capability()->probe.stage);
-    fmt(text, sizeof(text), "%llx", (unsigned long long)capability()->probe.misc_enable);
-    json_string(&j, "ia32_misc_enable", text);
-    fmt(text, sizeof(text), "%llx", (unsigned long long)capability()->probe.debugctl);
-    json_string(&j, "ia32_debugctl", text);
-    json_close(&j, '}');
-    json_close(&j, '}');
-    *bytes = j.overflow ? 0 : j.used;
-    return machine_text;
 }

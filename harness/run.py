@@ -51,6 +51,7 @@ def arguments(words):
     parser.add_argument("--out", default="out", help="folder for everything that is written")
     parser.add_argument("--accel", default="tcg", choices=["auto", "tcg", "kvm"])
     parser.add_argument("--cpu", help="QEMU's -cpu (default Haswell,+svm; host with kvm)")
+    parser.add_argument("--machine", default="q35", help="QEMU's -machine: q35, pc, ...")
     parser.add_argument("--profile", help="expected verdicts: " + ", ".join(expected.names()))
     parser.add_argument("--strict-skip", action="store_true",
                         help="status 77 when nothing passed")
@@ -134,7 +135,7 @@ class Run:
         fat.create(self.volume, self.args.image, leave + self.options + profile + leave)
         cpu = self.args.cpu or ("host" if accel == "kvm" else "Haswell,+svm")
         words = qemu.command(self.qemu, self.firmware, self.out, self.volume, accel, cpu,
-                             self.cpus, gdb)
+                             self.cpus, gdb, self.args.machine)
         self.accel, self.cpu = accel, cpu
         return qemu.Machine(words, self.out / "serial.log", self.out / "qemu.log")
 
@@ -194,7 +195,8 @@ def conclude(run, parser, ending, started):
                             run.strict_skip)
     host = {"status": judgement.status, "reason": judgement.reason or "none",
             "source": judgement.source, "problems": judgement.problems, "accel": run.accel,
-            "cpu": run.cpu, "cpus": run.cpus, "options": run.options,
+            "cpu": run.cpu, "machine": run.args.machine, "cpus": run.cpus,
+            "options": run.options,
             "firmware": str(run.firmware.code),
             "ending": ending.kind, "seconds": round(run.seconds, 3)}
     if run.banner_after is not None:

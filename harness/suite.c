@@ -7,6 +7,7 @@
 #include "harness/execute.h"
 #include "harness/harness.h"
 #include "harness/identity.h"
+#include "harness/machine.h"
 #include "harness/out.h"
 #include "harness/prove.h"
 #include "harness/registry.h"
@@ -102,6 +103,7 @@ bool harness_begin(void)
         return false;
     }
     suite.platform->take_over(ask_machine, NULL);
+    suite.platform->take_over_bare(machine_ask, NULL);
     print_banner();
     identity_print();
     if (suite.options->list) {

@@ -11,17 +11,21 @@
 
 #define MSR_IA32_TIME_STAMP_COUNTER 0x010u
 
+#define MSR_IA32_PLATFORM_ID 0x017u
+
 #define MSR_IA32_APIC_BASE 0x01Bu
 #define APIC_BASE_BSP      (1ull << 8)  /* this processor booted the machine */
 #define APIC_BASE_EXTD     (1ull << 10) /* x2APIC mode */
 #define APIC_BASE_EN       (1ull << 11) /* local APIC globally enabled */
 #define APIC_BASE_ADDRESS  0x000ffffffffff000ull
 
-#define MSR_SMI_COUNT         0x034u
-#define MSR_IA32_BIOS_SIGN_ID 0x08Bu /* microcode revision in 63:32 after CPUID leaf 1 */
-#define MSR_IA32_SYSENTER_CS  0x174u
-#define MSR_IA32_SYSENTER_ESP 0x175u
-#define MSR_IA32_SYSENTER_EIP 0x176u
+#define MSR_SMI_COUNT              0x034u
+#define MSR_IA32_FEATURE_CONTROL   0x03Au
+#define MSR_IA32_BIOS_SIGN_ID      0x08Bu /* microcode revision in 63:32 after CPUID leaf 1 */
+#define MSR_IA32_ARCH_CAPABILITIES 0x10Au
+#define MSR_IA32_SYSENTER_CS       0x174u
+#define MSR_IA32_SYSENTER_ESP      0x175u
+#define MSR_IA32_SYSENTER_EIP      0x176u
 
 #define MSR_IA32_MISC_ENABLE         0x1A0u
 #define MISC_ENABLE_PERFMON          (1ull << 7)  /* performance monitoring available, RO */

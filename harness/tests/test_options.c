@@ -21,13 +21,13 @@ static void good_words(void)
     EXPECT_EQ(options.provider, PROVIDER_MODEL);
     EXPECT_EQ(options.seed, 16);
     ASSERT(parse("serial=none exit=debug soak=1 selftest=leak baud=9600 profile=qemu"));
-    EXPECT_EQ(options.serial_port, 0);
+    EXPECT_EQ(options.serials, 0);
     EXPECT_EQ(options.exit, EXIT_DEBUG);
     EXPECT(options.soak);
     EXPECT_EQ(options.selftest, SELFTEST_LEAK);
     EXPECT_EQ(options.baud, 9600);
     ASSERT(parse("serial=0x2e8 serial=com2 policy=wrap:after defect=x"));
-    EXPECT_EQ(options.serial_port, 0x2F8);
+    EXPECT_EQ(options.serial[0].address, 0x2F8);
     EXPECT_EQ(options.model_words, 2);
     EXPECT_STR(options.model_word[0], "policy=wrap:after");
     EXPECT(parse(""));
