@@ -42,7 +42,7 @@ CHECK(de, .name = "bts.event.de", .clauses = "GEN-06", .kind = MUST, .needs = NE
     judge_both(run, "fault.de");
 }
 
-CHECK(gp, .name = "bts.event.gp", .clauses = "GEN-06", .kind = MUST, .needs = NEED_BTS)
+CHECK(gp, .name = "bts.event.gp", .clauses = "GEN-06 DCTL-03", .kind = MUST, .needs = NEED_BTS)
 {
     judge(run, 3, "fault.gp_privileged");
     judge_both(run, "fault.gp_address");

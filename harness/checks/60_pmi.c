@@ -49,7 +49,7 @@ CHECK(delivery_status, .name = "bts.pmi.delivery_status", .clauses = "INT-01",
 }
 
 /* N thresholds, N interrupts: forgetting the mask bit gives one, and polling would hide it. */
-CHECK(exact_count, .name = "bts.pmi.exact_count", .clauses = "INT-03 BUF-08 CPL-01",
+CHECK(exact_count, .name = "bts.pmi.exact_count", .clauses = "INT-01 INT-03 BUF-08 CPL-01",
       .kind = MUST, .needs = NEED_BTS)
 {
     struct pmi_log log;

@@ -98,5 +98,5 @@ void interrupt_request(struct model_cpu *cpu)
         mode = LVT_FIXED;
     perfmon_on_interrupt(cpu);
     cpu->stats.interrupts++;
-    send_to_self(base, mode | (lvt & 0xff));
+    send_to_self(base, mode | ((lvt & 0xff) ^ (defect(DEFECT_PMI_VECTOR) ? 4 : 0)));
 }

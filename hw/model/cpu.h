@@ -140,6 +140,8 @@ bool guest_write(struct model_cpu *cpu, uint64_t linear, const void *from, size_
                  unsigned access);
 /* Whether the page's accessed and dirty bits are set already. */
 bool guest_page_used(struct model_cpu *cpu, uint64_t linear);
+/* Whether it selects no other memory type than the first. */
+bool guest_page_cached(struct model_cpu *cpu, uint64_t linear);
 void guest_forget_translations(struct model_cpu *cpu);
 /* Memory that can be read and written twice without harm: no device, no legacy hole. */
 bool guest_is_ram(const struct model_cpu *cpu, uint64_t physical);

@@ -93,7 +93,16 @@
       "counters go on in spite of FREEZE_PERFMON_ON_PMI")                                      \
     X(FREEZE_LBRS_IGNORED, "freeze-lbrs-ignored", "INT-11",                                    \
       "the stack goes on in spite of FREEZE_LBRS_ON_PMI")                                      \
-    X(FREEZE_UNASKED, "freeze-unasked", "INT-11", "counters freeze without the bit")
+    X(FREEZE_UNASKED, "freeze-unasked", "INT-11", "counters freeze without the bit")           \
+    X(UNAVAILABLE_CLEAR, "unavailable-clear", "ENUM-02",                                       \
+      "BTS_UNAVAILABLE is clear where BTS is not available")                                   \
+    X(MSR_ANY_RING, "msr-any-ring", "DCTL-03", "RDMSR and WRMSR do nothing in ring 3")         \
+    X(CANONICAL_57, "canonical-57", "DCTL-08", "57-bit addresses where 48 are implemented")    \
+    X(UNCACHED_LOST, "uncached-lost", "MEM-07", "no store to uncached memory")                 \
+    X(PMI_VECTOR, "pmi-vector", "INT-01", "the interrupt has another vector than the entry")   \
+    X(BTF_ORDER, "block-step-before-branch", "BTF-05",                                         \
+      "the record of a block step precedes that of its branch")                                \
+    X(PEBS_INDEX, "pebs-index-moves", "PEBS-01", "the index of PEBS follows that of BTS")
 
 enum defect {
 #define X(identifier, name, clause, description) DEFECT_##identifier,

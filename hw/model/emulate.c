@@ -265,7 +265,8 @@ void carry_out(struct model_cpu *cpu, const struct insn *insn)
     bool trap = (by_new ? save->rflags : flags_before) & FLAG_TF;
     if (cpu->debugctl & DEBUGCTL_BTF && !defect(DEFECT_BTF_IGNORED))
         trap = trap && cpu->branched;
-    bool late = trap && defect(DEFECT_ORDER);
+    bool late = trap && (defect(DEFECT_ORDER) ||
+                         (cpu->debugctl & DEBUGCTL_BTF && defect(DEFECT_BTF_ORDER)));
     bool bent = insn->class == INSN_JCC && defect(DEFECT_NOT_TAKEN);
     if ((cpu->branched || bent) && !late)
         transfer_finish(cpu, insn, from, cpl_before);

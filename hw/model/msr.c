@@ -16,7 +16,9 @@ static bool stores_unavailable(void)
 static uint64_t misc_enable_fixed(void)
 {
     return MISC_ENABLE_PERFMON | MISC_ENABLE_PEBS_UNAVAILABLE |
-           (stores_unavailable() ? MISC_ENABLE_BTS_UNAVAILABLE : 0);
+           (stores_unavailable() && !defect(DEFECT_UNAVAILABLE_CLEAR)
+                ? MISC_ENABLE_BTS_UNAVAILABLE
+                : 0);
 }
 
 #define MISC_ENABLE_READ_ONLY                                                                  \
@@ -98,7 +100,7 @@ static bool debugctl_write(struct model_cpu *cpu, uint64_t value)
 
 static bool ds_area_write(struct model_cpu *cpu, uint64_t value)
 {
-    unsigned shift = 64 - cpu->linear_bits;
+    unsigned shift = 64 - (defect(DEFECT_CANONICAL_57) ? 57 : cpu->linear_bits);
     bool canonical = (uint64_t)((int64_t)(value << shift) >> shift) == value;
     if (gate_closed[GATE_NO_DS])
         return fault_raise(cpu, VECTOR_GP, 0);

@@ -10,6 +10,7 @@
 #include "hw/model/policy.h"
 
 enum { FIELD_BASE, FIELD_INDEX, FIELD_MAXIMUM, FIELD_THRESHOLD, FIELD_COUNT };
+enum { FIELD_PEBS_INDEX = FIELD_COUNT + 1 }; /* never used, but by a defect */
 enum { WORD_FROM, WORD_TO, WORD_FLAGS, WORD_COUNT };
 
 #define RECORD_PREDICTED 0x10u
@@ -360,6 +361,8 @@ static bool store(struct model_cpu *cpu, const uint64_t words[WORD_COUNT], unsig
     }
     if (policy(POLICY_ACCESSED_BITS) == ACCESSED_SKIP_RECORD && !guest_page_used(cpu, place))
         return true;
+    if (defect(DEFECT_UNCACHED_LOST) && !guest_page_cached(cpu, place))
+        return true;
     if (!write_record(cpu, &area, place, words, access))
         return false;
     uint64_t after = place + index_step(&area), index = after;
@@ -371,6 +374,8 @@ static bool store(struct model_cpu *cpu, const uint64_t words[WORD_COUNT], unsig
         return false;
     if (defect(DEFECT_BASE_CHANGES))
         write_field(cpu, &area, FIELD_BASE, index, access);
+    if (defect(DEFECT_PEBS_INDEX))
+        write_field(cpu, &area, FIELD_PEBS_INDEX, index, access);
     cpu->stats.records++;
     interrupt_if_due(cpu, &area, place, after);
     return true;

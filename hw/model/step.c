@@ -166,13 +166,26 @@ static uint64_t find_stop_again(struct model_cpu *cpu, uint64_t linear,
     return stop;
 }
 
+/* For a defect: RDMSR and WRMSR outside ring 0 pass for a NOP. */
+static bool skip_msr_access(struct model_cpu *cpu)
+{
+    struct insn insn;
+    if (!defect(DEFECT_MSR_ANY_RING) || guest_cpl(cpu) == 0 ||
+        insn_fetch(cpu, guest_code_linear(cpu, cpu->vmcb->save.rip), &insn) != FETCH_DECODED ||
+        insn.map != MAP_0F || (insn.opcode | 2) != 0x32)
+        return false;
+    cpu->vmcb->save.rip = guest_next_rip(cpu, &insn);
+    return true;
+}
+
 static void guest_exception(struct model_cpu *cpu)
 {
     const struct vmcb_control *control = &cpu->vmcb->control;
     cpu->fault = (struct fault){.vector = (uint8_t)(control->exit_code - EXIT_EXCEPTION),
                                 .error = (uint32_t)control->exit_info1,
                                 .address = control->exit_info2};
-    deliver_fault(cpu);
+    if (!skip_msr_access(cpu))
+        deliver_fault(cpu);
 }
 
 static void single_step_trap(struct model_cpu *cpu, uint64_t start_rip)

@@ -10,6 +10,8 @@ enum {
     ENTRY_PRESENT = 1,
     ENTRY_WRITE = 2,
     ENTRY_USER = 4,
+    ENTRY_WRITE_THROUGH = 8,
+    ENTRY_CACHE_DISABLE = 0x10,
     ENTRY_ACCESSED = 0x20,
     ENTRY_DIRTY = 0x40,
     ENTRY_LARGE = 0x80
@@ -147,6 +149,14 @@ bool guest_page_used(struct model_cpu *cpu, uint64_t linear)
     unsigned leaf = walk(cpu, linear, ACCESS_IMPLICIT | ACCESS_WRITE, &rights, entries);
     uint64_t used = ENTRY_ACCESSED | ENTRY_DIRTY;
     return leaf != 0 && (*entries[leaf] & used) == used;
+}
+
+bool guest_page_cached(struct model_cpu *cpu, uint64_t linear)
+{
+    uint64_t *entries[6];
+    struct rights rights;
+    unsigned leaf = walk(cpu, linear, ACCESS_IMPLICIT | ACCESS_WRITE, &rights, entries);
+    return leaf == 0 || !(*entries[leaf] & (ENTRY_WRITE_THROUGH | ENTRY_CACHE_DISABLE));
 }
 
 bool guest_translate(struct model_cpu *cpu, uint64_t linear, unsigned access,
