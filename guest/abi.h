@@ -19,6 +19,8 @@
 #define DATA_WATCHED   0x0080 /* eight bytes that nothing else uses */
 #define DATA_LOADED    0x0008 /* where the guest region lies in the loaded image */
 #define DATA_KERNEL    0x0010 /* where the kernel sees it */
+#define DATA_LEGACY    0x0020 /* numbers for WRMSR: guest/legacy.asm */
+#define DATA_VECTORS   0x0100 /* vectors of real mode */
 #define DATA_DEMAND    0x1000 /* not present until a #PF maps it */
 #define DATA_READ_ONLY 0x2000 /* read-only until a #PF makes it writable */
 #define DATA_NEVER     0x3000 /* never present */

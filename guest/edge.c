@@ -120,7 +120,8 @@ size_t edges_resolve(const struct workload *w, const struct guest_place *place,
 
     if (!w->edge_count)
         return 0;
-    emit(&sink, &entry, 1);
+    if (!(w->flags & WORKLOAD_LEGACY))
+        emit(&sink, &entry, 1);
     for (const struct edge *e = w->edges; e < w->edges + w->edge_count; e++) {
         struct expected_edge edge = {
             .from = point_address(place, e->from_point, e->from),
@@ -137,7 +138,7 @@ size_t edges_resolve(const struct workload *w, const struct guest_place *place,
 
         emit(&sink, &edge, e->repeat ? e->repeat : place->argument);
     }
-    if (place->ring && !(w->flags & WORKLOAD_COMPAT))
+    if (place->ring && !(w->flags & (WORKLOAD_COMPAT | WORKLOAD_LEGACY)))
         emit(&sink, &leaving, 1);
     return sink.count;
 }

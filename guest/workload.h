@@ -32,8 +32,13 @@ enum workload_flags {
     WORKLOAD_INTERRUPTS = 1 << 4, /* takes interrupts: IF = 1 at entry in ring 3 */
     WORKLOAD_LOW = 1 << 5,        /* needs the image below 4 GiB: its pointers have 32 bits */
     WORKLOAD_TRACED = 1 << 6,     /* only under a trace: QEMU alone stops for good at INT1 */
-    WORKLOAD_COMPAT = 1 << 7      /* compatibility mode; leaves by an INT 0x80 of its own */
+    WORKLOAD_COMPAT = 1 << 7,     /* compatibility mode; leaves by an INT 0x80 of its own */
+    /* By legacy_run: called far, and the trace begins and ends inside. */
+    WORKLOAD_PROTECTED = 1 << 8,
+    WORKLOAD_REAL = 1 << 9
 };
+
+#define WORKLOAD_LEGACY (WORKLOAD_PROTECTED | WORKLOAD_REAL)
 
 struct workload {
     const char *name; /* "jcc.taken": unique, [a-z0-9._-] */

@@ -33,6 +33,8 @@ PAGE_JCC_CROSSING
 %include "guest/fast.asm"
 %include "guest/compat.asm"
 %include "guest/compat_far.asm"
+%include "guest/legacy.asm"
+%include "guest/real.asm"
 %include "guest/program.asm"
 %include "guest/bench.asm"
 PAGE_JMP_CROSSING

@@ -11,7 +11,7 @@
 
 #define LOW_BYTES (96u << 10)
 
-/* Gives hw the block: page-aligned, identity-mapped, LOW_BYTES long; NULL when there is none. */
+/* Gives hw the block: page-aligned, identity-mapped, LOW_BYTES; NULL when there is none. */
 void low_init(void *memory);
 /* The block, or NULL. */
 uint8_t *low_memory(void);

@@ -32,8 +32,9 @@ static void names(void)
         holds(well_formed(current->name), "name", 0);
         holds(workload_find(current->name) == current, "name is not unique", 0);
         holds(current->entry >= 0 && (size_t)current->entry < REGION_BYTES, "entry", 0);
-        holds(current->flags & (WORKLOAD_RING0 | WORKLOAD_RING3 | WORKLOAD_COMPAT), "no ring",
-              0);
+        holds(current->flags & (WORKLOAD_RING0 | WORKLOAD_RING3 | WORKLOAD_COMPAT |
+                                WORKLOAD_LEGACY),
+              "no ring", 0);
         holds(!(current->flags & WORKLOAD_STEPPABLE) || current->flags & WORKLOAD_RING3,
               "steppable outside ring 3", 0);
     }
@@ -101,7 +102,7 @@ static void edges(void)
 {
     for (size_t i = 0; i < workload_count(); i++) {
         current = workload_at(i);
-        if (current->flags & WORKLOAD_COMPAT)
+        if (current->flags & (WORKLOAD_COMPAT | WORKLOAD_LEGACY))
             continue; /* the decoder here knows 64-bit code only */
         for (size_t k = 0; k < current->edge_count; k++)
             check_edge(&current->edges[k], k);

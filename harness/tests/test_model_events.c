@@ -118,7 +118,7 @@ static void setup(unsigned cpl)
     cpu.nowhere = arena + ARENA_BYTES - 4096;
     cpu.physical_bits = 40;
     cpu.stepping = true;
-    vmcb.save.cr0 = CR0_PG | CR0_WP;
+    vmcb.save.cr0 = CR0_PE | CR0_PG | CR0_WP;
     vmcb.save.efer = EFER_LMA | EFER_LME | EFER_SCE;
     vmcb.save.gdtr = (struct vmcb_segment){.base = GDT, .limit = 0x3f};
     vmcb.save.idtr = (struct vmcb_segment){.base = IDT, .limit = 0xfff};

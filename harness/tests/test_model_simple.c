@@ -72,7 +72,7 @@ static void build_cpu(void)
     cpu.top_of_map = cpu.top_of_ram = 0x100000000u;
     cpu.physical_bits = 40;
     cpu.linear_bits = 48;
-    vmcb.save.cr0 = CR0_PG | CR0_WP;
+    vmcb.save.cr0 = CR0_PE | CR0_PG | CR0_WP;
     vmcb.save.cr4 = CR4_PAE;
     vmcb.save.efer = EFER_LMA | EFER_LME;
     vmcb.save.cs.attributes = SEGMENT_LONG | SEGMENT_PRESENT;

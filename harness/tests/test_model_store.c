@@ -66,7 +66,7 @@ static void setup(unsigned records, unsigned extra, uint64_t debugctl)
     cpu.nowhere = arena + ARENA_BYTES - 4096;
     cpu.physical_bits = 40;
     cpu.linear_bits = 48;
-    vmcb.save.cr0 = CR0_PG | CR0_WP;
+    vmcb.save.cr0 = CR0_PE | CR0_PG | CR0_WP;
     vmcb.save.cr3 = TABLES;
     vmcb.save.efer = EFER_LMA | EFER_LME;
     vmcb.save.cs.attributes = SEGMENT_LONG;

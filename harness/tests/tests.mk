@@ -89,8 +89,8 @@ record_ptrace_SRCS = harness/tests/record_ptrace.c
 
 HOST_TESTS += test_model_store
 test_model_store_SRCS := harness/tests/test_model_store.c \
-    $(addprefix hw/model/,record.c msr.c branch_stack.c perfmon.c walk.c state.c config.c \
-    policy.c defect.c)
+    $(addprefix hw/model/,record.c lost.c msr.c branch_stack.c perfmon.c walk.c state.c \
+    config.c policy.c defect.c)
 HOST_TESTS += test_model_lbr
 test_model_lbr_SRCS := harness/tests/test_model_lbr.c \
     $(filter-out %/test_model_store.c,$(test_model_store_SRCS))

@@ -178,7 +178,6 @@ static inline uint64_t truncate_to(uint64_t value, unsigned bytes)
     return bytes >= 8 ? value : value & ((1ull << (8 * bytes)) - 1);
 }
 uint64_t guest_code_linear(const struct model_cpu *cpu, uint64_t rip);
-uint64_t recorded_address(const struct model_cpu *cpu, uint64_t rip);
 uint64_t guest_next_rip(const struct model_cpu *cpu, const struct insn *insn);
 uint64_t guest_segment_base(struct model_cpu *cpu, unsigned segment);
 
@@ -218,6 +217,8 @@ struct transfer {
 };
 bool recording_wanted(const struct model_cpu *cpu);
 void record_enable(struct model_cpu *cpu);
+/* lost.c - asked once for each transfer that would be stored */
+bool record_lost(struct model_cpu *cpu, const struct transfer *transfer);
 /* False when the policy says that the failed store is an exception: cpu->fault is set. */
 bool record_transfer(struct model_cpu *cpu, const struct transfer *transfer);
 
@@ -263,6 +264,7 @@ void deliver_debug_trap(struct model_cpu *cpu, uint64_t dr6_bits, uint64_t from_
 bool is_emulated(const struct insn *insn);
 void carry_out(struct model_cpu *cpu, const struct insn *insn);
 bool transfer_to(struct model_cpu *cpu, const struct insn *insn, uint64_t rip);
+uint64_t recorded_address(const struct model_cpu *cpu, uint64_t rip); /* linear */
 void transfer_finish(struct model_cpu *cpu, const struct insn *insn, uint64_t from,
                      unsigned cpl_before);
 
@@ -274,6 +276,7 @@ bool stack_read(struct model_cpu *cpu, uint64_t offset, void *to, size_t bytes);
 bool stack_push(struct model_cpu *cpu, uint64_t value, unsigned bytes);
 void stack_set(struct model_cpu *cpu, uint64_t rsp);
 bool stack_is_64(const struct model_cpu *cpu);
+uint64_t stack_linear(const struct model_cpu *cpu, uint64_t rsp);
 
 /* alu.c - results; the flags of mask are set in the guest's RFLAGS */
 uint64_t alu_add(struct model_cpu *cpu, uint64_t a, uint64_t b, uint64_t carry, unsigned bytes,
@@ -290,6 +293,8 @@ bool carry_out_simple(struct model_cpu *cpu, const struct insn *insn);
 
 /* far.c, syscall.c, system.c - each false with cpu->fault set */
 bool far_jump(struct model_cpu *cpu, const struct insn *insn);
+/* CS:IP of real mode; limit and attributes stay. */
+void code_load_real(struct model_cpu *cpu, uint16_t segment, uint64_t ip);
 bool far_return(struct model_cpu *cpu, const struct insn *insn);
 bool interrupt_return(struct model_cpu *cpu, const struct insn *insn);
 bool system_call(struct model_cpu *cpu, const struct insn *insn);

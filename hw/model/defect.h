@@ -34,6 +34,11 @@
     X(BASE_MISSING, "cs-base-missing", "REC-02", "from and to lack the base of CS")            \
     X(SEGMENTED, "ds-base-added", "MEM-02", "the base of DS moves area and buffer")            \
     X(LAYOUT_BY_CODE, "layout-by-code", "ENUM-05", "32-bit code has the 32-bit layout")        \
+    X(DTES64_IGNORED, "dtes64-ignored", "ENUM-05", "32-bit layout outside IA-32e mode")        \
+    X(LAYOUT_WIDE, "layout-wide", "LAY-02", "64-bit layout in spite of DTES64 = 0")            \
+    X(ORDER_32, "field-order-32", "LAY-02", "32-bit area: maximum and threshold exchanged")    \
+    X(RECORD_24, "record-24-in-32", "LAY-02", "32-bit area: the index advances by 24")         \
+    X(REAL_LOST, "real-mode-lost", "RST-03", "no records in real mode")                        \
     X(OUTER_RET_LOST, "outer-ret-lost", "GEN-03", "a far RET to an outer ring leaves none")    \
     X(RINGS_12_OS, "rings-1-2-as-os", "CPL-03", "the filters take rings 1 and 2 for ring 0")   \
     X(ZERO_LOST, "zero-branch-lost", "GEN-04", "a branch to the next instruction leaves none") \

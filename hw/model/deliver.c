@@ -28,11 +28,11 @@ static uint32_t external_bit(const struct event *event)
 static bool load_gate(struct model_cpu *cpu, const struct event *event, struct gate *gate)
 {
     const struct vmcb_segment *idtr = &cpu->vmcb->save.idtr;
-    uint32_t offset = event->vector * 16u;
-    uint64_t raw[2];
-    if (offset + 15 > idtr->limit)
+    uint32_t bytes = cpu->vmcb->save.efer & EFER_LMA ? 16 : 8, offset = event->vector * bytes;
+    uint64_t raw[2] = {0, 0};
+    if (offset + bytes - 1 > idtr->limit)
         return fault_raise(cpu, VECTOR_GP, event->vector * 8u + 2 + external_bit(event));
-    if (!guest_read(cpu, idtr->base + offset, raw, 16, ACCESS_IMPLICIT))
+    if (!guest_read(cpu, idtr->base + offset, raw, bytes, ACCESS_IMPLICIT))
         return false;
     gate->rip = (raw[0] & 0xffff) | (raw[0] >> 32 & 0xffff0000) | raw[1] << 32;
     gate->selector = (uint16_t)(raw[0] >> 16);
@@ -65,8 +65,12 @@ static bool read_handler(struct model_cpu *cpu, const struct event *event,
         return fault_raise(cpu, VECTOR_GP, external);
     if (!descriptor_read(cpu, gate->selector, external, code))
         return false;
-    unsigned wanted = SEGMENT_NOT_SYSTEM | SEGMENT_TYPE_CODE | SEGMENT_LONG;
-    if ((code->attributes & (wanted | SEGMENT_BIG)) != wanted ||
+    unsigned wanted = SEGMENT_NOT_SYSTEM | SEGMENT_TYPE_CODE, mask = wanted;
+    if (cpu->vmcb->save.efer & EFER_LMA) {
+        wanted |= SEGMENT_LONG;
+        mask = wanted | SEGMENT_BIG;
+    }
+    if ((code->attributes & mask) != wanted ||
         descriptor_dpl(code->attributes) > guest_cpl(cpu))
         return fault_raise(cpu, VECTOR_GP, error);
     if (!(code->attributes & SEGMENT_PRESENT))
@@ -80,7 +84,10 @@ static bool choose_stack(struct model_cpu *cpu, const struct gate *gate, unsigne
 {
     struct vmcb_save *save = &cpu->vmcb->save;
     uint32_t offset = 0;
-    if (gate->stack)
+    /* Outside IA-32e mode only rings that stay the same are modelled. */
+    if (!(save->efer & EFER_LMA) && cpl != guest_cpl(cpu))
+        return fault_raise(cpu, VECTOR_TS, (save->tr.selector & 0xfffcu) | external);
+    if (gate->stack && save->efer & EFER_LMA)
         offset = 0x24 + 8u * (gate->stack - 1);
     else if (cpl != guest_cpl(cpu))
         offset = 4 + 8 * cpl;
@@ -112,22 +119,11 @@ static uint64_t pushed_flags(const struct model_cpu *cpu, const struct event *ev
     return flags;
 }
 
-/* One attempt; false leaves the guest untouched and cpu->fault set. */
-static bool deliver_once(struct model_cpu *cpu, const struct event *event)
+/* The frame of 64-bit mode, at rsp. */
+static bool push_long(struct model_cpu *cpu, const struct event *event, unsigned cpl,
+                      uint64_t rsp)
 {
-    struct vmcb_save *save = &cpu->vmcb->save;
-    struct gate gate;
-    struct descriptor code;
-    uint64_t rsp;
-    if (!read_gate(cpu, event, &gate) || !read_handler(cpu, event, &gate, &code))
-        return false;
-    unsigned old_cpl = guest_cpl(cpu), cpl = old_cpl;
-    if (!(code.attributes & SEGMENT_TYPE_CONFORM))
-        cpl = descriptor_dpl(code.attributes);
-    if (!choose_stack(cpu, &gate, cpl, external_bit(event), &rsp))
-        return false;
-    if (!guest_canonical(cpu, gate.rip))
-        return fault_raise(cpu, VECTOR_GP, external_bit(event));
+    const struct vmcb_save *save = &cpu->vmcb->save;
     uint64_t frame[6] = {event->error,      event->return_rip,
                          save->cs.selector, pushed_flags(cpu, event),
                          cpu->gpr[RSP],     save->ss.selector};
@@ -138,6 +134,59 @@ static bool deliver_once(struct model_cpu *cpu, const struct event *event)
                      ACCESS_STACK | (cpl == 3 ? ACCESS_USER : 0)))
         return false;
     cpu->gpr[RSP] = rsp;
+    return true;
+}
+
+/* The frame outside IA-32e mode, on the stack in use. */
+static bool push_words(struct model_cpu *cpu, const struct event *event, unsigned bytes)
+{
+    const struct vmcb_save *save = &cpu->vmcb->save;
+    uint64_t rsp = cpu->gpr[RSP];
+    bool with_code = bytes == 4 && has_error_code(event->vector, event->kind);
+    if (stack_push(cpu, pushed_flags(cpu, event), bytes) &&
+        stack_push(cpu, save->cs.selector, bytes) &&
+        stack_push(cpu, event->return_rip, bytes) &&
+        (!with_code || stack_push(cpu, event->error, bytes)))
+        return true;
+    cpu->gpr[RSP] = rsp;
+    return false;
+}
+
+/* Through the vector table of real mode: SDM Vol. 3, "Real-Address Mode Operation". */
+static bool deliver_real(struct model_cpu *cpu, const struct event *event)
+{
+    struct vmcb_save *save = &cpu->vmcb->save;
+    uint16_t vector[2];
+    if (event->vector * 4u + 3 > save->idtr.limit)
+        return fault_raise(cpu, VECTOR_GP, 0);
+    if (!guest_read(cpu, save->idtr.base + event->vector * 4u, vector, 4, ACCESS_IMPLICIT) ||
+        !push_words(cpu, event, 2))
+        return false;
+    code_load_real(cpu, vector[1], vector[0]);
+    save->rflags &= ~(FLAG_TF | FLAG_IF | FLAG_RF | FLAG_AC);
+    return true;
+}
+
+/* One attempt; false leaves the guest untouched and cpu->fault set. */
+static bool deliver_once(struct model_cpu *cpu, const struct event *event)
+{
+    struct vmcb_save *save = &cpu->vmcb->save;
+    struct gate gate;
+    struct descriptor code;
+    uint64_t rsp;
+    if (!(save->cr0 & CR0_PE))
+        return deliver_real(cpu, event);
+    if (!read_gate(cpu, event, &gate) || !read_handler(cpu, event, &gate, &code))
+        return false;
+    unsigned old_cpl = guest_cpl(cpu), cpl = old_cpl;
+    if (!(code.attributes & SEGMENT_TYPE_CONFORM))
+        cpl = descriptor_dpl(code.attributes);
+    if (!choose_stack(cpu, &gate, cpl, external_bit(event), &rsp))
+        return false;
+    if (!guest_canonical(cpu, gate.rip))
+        return fault_raise(cpu, VECTOR_GP, external_bit(event));
+    if (!(save->efer & EFER_LMA ? push_long(cpu, event, cpl, rsp) : push_words(cpu, event, 4)))
+        return false;
     if (cpl != old_cpl) {
         segment_load_null(&save->ss, (uint16_t)cpl, cpl);
         cpl_set(cpu, cpl);
@@ -246,8 +295,9 @@ void deliver(struct model_cpu *cpu, const struct event *event)
         if (current.vector == VECTOR_PF && current.kind == EVENT_FAULT)
             cpu->vmcb->save.cr2 = current.address;
         if (deliver_once(cpu, &current)) {
-            bool recorded = record_event(cpu, &current, from, cpu->vmcb->save.rip, cpl_before,
-                                         guest_cpl(cpu));
+            bool recorded =
+                record_event(cpu, &current, from, recorded_address(cpu, cpu->vmcb->save.rip),
+                             cpl_before, guest_cpl(cpu));
             if (current.vector == VECTOR_DB && current.kind != EVENT_INTERRUPT)
                 debug_exception_effects(cpu);
             if (recorded)

@@ -220,6 +220,11 @@ static bool software_event(struct model_cpu *cpu, const struct insn *insn)
     return true;
 }
 
+uint64_t recorded_address(const struct model_cpu *cpu, uint64_t rip)
+{
+    return defect(DEFECT_BASE_MISSING) ? rip : guest_code_linear(cpu, rip);
+}
+
 void transfer_finish(struct model_cpu *cpu, const struct insn *insn, uint64_t from,
                      unsigned cpl_before)
 {

@@ -46,6 +46,25 @@ static void enter_code(struct model_cpu *cpu, const struct descriptor *code, uin
     cpu->branched = true;
 }
 
+void code_load_real(struct model_cpu *cpu, uint16_t segment, uint64_t ip)
+{
+    struct vmcb_segment *cs = &cpu->vmcb->save.cs;
+    cs->selector = segment;
+    cs->base = (uint64_t)segment << 4;
+    cpu->vmcb->save.rip = ip;
+    cpu->branched = true;
+}
+
+static bool real_mode(const struct model_cpu *cpu)
+{
+    return !(cpu->vmcb->save.cr0 & CR0_PE);
+}
+
+static bool fits_real(struct model_cpu *cpu, uint64_t ip)
+{
+    return ip <= cpu->vmcb->save.cs.limit || fault_raise(cpu, VECTOR_GP, 0);
+}
+
 /* --- outward: RET far and IRET --- */
 
 static bool check_return_code(struct model_cpu *cpu, uint16_t selector, struct descriptor *code)
@@ -127,6 +146,13 @@ bool far_return(struct model_cpu *cpu, const struct insn *insn)
     if (!stack_read(cpu, 0, &rip, bytes) || !stack_read(cpu, bytes, &selector64, bytes))
         return false;
     uint16_t selector = (uint16_t)selector64;
+    if (real_mode(cpu)) {
+        if (!fits_real(cpu, rip))
+            return false;
+        stack_set(cpu, cpu->gpr[RSP] + 2 * bytes + release);
+        code_load_real(cpu, selector, rip);
+        return true;
+    }
     if (!check_return_code(cpu, selector, &code))
         return false;
     unsigned cpl = selector & 3;
@@ -195,6 +221,15 @@ bool interrupt_return(struct model_cpu *cpu, const struct insn *insn)
     if (!read_frame(cpu, bytes, from_long, &frame))
         return false;
     uint16_t selector = (uint16_t)frame.cs;
+    if (real_mode(cpu)) {
+        if (!fits_real(cpu, frame.rip))
+            return false;
+        stack_set(cpu, cpu->gpr[RSP] + 3 * bytes);
+        code_load_real(cpu, selector, frame.rip);
+        load_flags(cpu, frame.flags, bytes, 0);
+        machine_unblock_nmi();
+        return true;
+    }
     if (!check_return_code(cpu, selector, &code))
         return false;
     unsigned cpl = selector & 3;
@@ -235,7 +270,7 @@ static bool push_frame(struct model_cpu *cpu, uint64_t *rsp, const uint64_t *wor
     uint64_t at = *rsp - count * bytes;
     uint64_t linear = at;
     if (!flat)
-        linear = (uint32_t)(cpu->vmcb->save.ss.base + (uint32_t)at);
+        linear = stack_linear(cpu, at);
     if (!guest_write(cpu, linear, frame, count * bytes,
                      ACCESS_STACK | (cpl == 3 ? ACCESS_USER : 0)))
         return false;
@@ -308,6 +343,22 @@ static bool far_pointer(struct model_cpu *cpu, const struct insn *insn, uint64_t
     return true;
 }
 
+static bool far_jump_real(struct model_cpu *cpu, const struct insn *insn, bool is_call,
+                          uint16_t segment, uint64_t ip)
+{
+    const uint64_t words[] = {cpu->vmcb->save.cs.selector, guest_next_rip(cpu, insn)};
+    uint64_t rsp = cpu->gpr[RSP];
+    if (!fits_real(cpu, ip))
+        return false;
+    if (is_call) {
+        if (!push_frame(cpu, &rsp, words, 2, insn->operand_bytes, 0, false))
+            return false;
+        stack_set(cpu, rsp);
+    }
+    code_load_real(cpu, segment, ip);
+    return true;
+}
+
 bool far_jump(struct model_cpu *cpu, const struct insn *insn)
 {
     bool is_call = insn->class == INSN_CALL_FAR || insn->class == INSN_CALL_FAR_DIRECT;
@@ -317,11 +368,13 @@ bool far_jump(struct model_cpu *cpu, const struct insn *insn)
     struct descriptor code;
     if (!far_pointer(cpu, insn, &rip, &selector))
         return false;
+    if (real_mode(cpu))
+        return far_jump_real(cpu, insn, is_call, selector, rip);
     if (!(selector & ~3u))
         return fault_raise(cpu, VECTOR_GP, 0);
     if (!descriptor_read(cpu, selector, 0, &code))
         return false;
-    if (!(code.attributes & SEGMENT_NOT_SYSTEM) &&
+    if (!(code.attributes & SEGMENT_NOT_SYSTEM) && cpu->vmcb->save.efer & EFER_LMA &&
         (code.attributes & SEGMENT_TYPE) == TYPE_CALL_GATE)
         return through_gate(cpu, insn, is_call, selector, &code);
     unsigned dpl = descriptor_dpl(code.attributes);

@@ -104,8 +104,11 @@ static bool ds_area_write(struct model_cpu *cpu, uint64_t value)
     bool canonical = (uint64_t)((int64_t)(value << shift) >> shift) == value;
     if (gate_closed[GATE_NO_DS])
         return fault_raise(cpu, VECTOR_GP, 0);
-    if (!(cpu->vmcb->save.efer & EFER_LMA))
-        canonical = value >> 32 == 0;
+    if (!(cpu->vmcb->save.efer & EFER_LMA)) {
+        canonical = value >> 32 == 0 || policy(POLICY_AREA_HIGH) != HIGH_GP;
+        if (policy(POLICY_AREA_HIGH) == HIGH_DROP)
+            value = (uint32_t)value;
+    }
     if (!canonical && defect(DEFECT_NONCANONICAL_KEPT))
         cpu->ds_area = value;
     if (!canonical && !defect(DEFECT_NONCANONICAL))

@@ -78,7 +78,7 @@ bool stack_is_64(const struct model_cpu *cpu)
     return guest_long_code(cpu);
 }
 
-static uint64_t stack_linear(struct model_cpu *cpu, uint64_t rsp)
+uint64_t stack_linear(const struct model_cpu *cpu, uint64_t rsp)
 {
     const struct vmcb_segment *ss = &cpu->vmcb->save.ss;
     if (stack_is_64(cpu))

@@ -34,6 +34,8 @@ static bool level_is_off(const struct model_cpu *cpu, unsigned cpl)
 
 static bool enabled(const struct model_cpu *cpu)
 {
+    if (defect(DEFECT_REAL_LOST) && !(cpu->vmcb->save.cr0 & CR0_PE))
+        return false;
     bool tr = cpu->debugctl & DEBUGCTL_TR || defect(DEFECT_TR_IGNORED);
     bool bts = cpu->debugctl & DEBUGCTL_BTS || defect(DEFECT_BTS_IGNORED);
     return tr && bts && cpu->debugctl & (DEBUGCTL_TR | DEBUGCTL_BTS);
@@ -59,83 +61,7 @@ static bool filtered(const struct model_cpu *cpu, const struct transfer *t)
     }
 }
 
-/* --- defects that lose or bend a record --- */
-
-static bool lost_class(const struct transfer *t)
-{
-    bool crosses = t->cpl_before != t->cpl_after;
-    switch (t->class) {
-    case INSN_JCC:
-        return defect(DEFECT_TAKEN_LOST);
-    case INSN_LOOP:
-    case INSN_JCXZ:
-        return defect(DEFECT_LOOP_LOST);
-    case INSN_CALL:
-    case INSN_CALL_INDIRECT:
-        return defect(DEFECT_CALL_LOST);
-    case INSN_RET:
-        return defect(DEFECT_RET_LOST);
-    case INSN_JMP_INDIRECT:
-        return defect(DEFECT_INDIRECT_LOST);
-    case INSN_CALL_FAR:
-    case INSN_CALL_FAR_DIRECT:
-        return defect(DEFECT_FAR_LOST) || (crosses && defect(DEFECT_GATE_LOST));
-    case INSN_RET_FAR:
-        return defect(DEFECT_FAR_LOST) || (crosses && defect(DEFECT_OUTER_RET_LOST));
-    case INSN_JMP_FAR:
-    case INSN_JMP_FAR_DIRECT:
-        return defect(DEFECT_FAR_LOST);
-    case INSN_SYSENTER:
-    case INSN_SYSEXIT:
-        return policy(POLICY_SYSENTER_RECORD) == NO;
-    case INSN_SYSCALL:
-        return policy(POLICY_SYSCALL_RECORD) == NO;
-    case INSN_SYSRET:
-        return policy(POLICY_SYSRET_RECORD) == NO;
-    case INSN_IRET:
-        return policy(POLICY_IRET_RECORD) == NO;
-    }
-    return false;
-}
-
-static bool lost(struct model_cpu *cpu, const struct transfer *t)
-{
-    bool drop = cpu->drop_next && defect(DEFECT_AFTER_SYSRET_LOST);
-    cpu->drop_next = t->kind == TRANSFER_JUMP && t->class == INSN_SYSRET;
-    bool first = cpu->after_enable;
-    cpu->after_enable = false;
-    cpu->record_count++;
-    if (drop || (first && defect(DEFECT_FIRST_LOST)))
-        return true;
-    if (defect(DEFECT_ONE_IN_4096) && cpu->record_count % 4096 == 0)
-        return true;
-    cpu->random = cpu->random * 0x5851f42d4c957f2dull + 1;
-    if (defect(DEFECT_RANDOM_LOST) && cpu->random >> 58 == 0)
-        return true;
-    switch (t->kind) {
-    case TRANSFER_JUMP:
-        if (defect(DEFECT_ZERO_LOST) && t->to == t->from + t->length)
-            return true;
-        if (defect(DEFECT_FETCH_FAULT_ONE)) {
-            uint64_t physical;
-            unsigned user = t->cpl_after == 3 ? ACCESS_USER : 0;
-            if (!guest_translate(cpu, t->to, ACCESS_FETCH | user, &physical))
-                return true;
-        }
-        return lost_class(t);
-    case TRANSFER_EXCEPTION:
-        return defect(DEFECT_EXCEPTION_LOST);
-    case TRANSFER_DEBUG:
-        return policy(POLICY_DB_RECORD) == NO;
-    case TRANSFER_INTERRUPT:
-        return defect(DEFECT_INTERRUPT_LOST);
-    case TRANSFER_NMI:
-        return defect(DEFECT_NMI_LOST);
-    case TRANSFER_SOFTWARE:
-        return defect(DEFECT_INT_LOST);
-    }
-    return false;
-}
+/* --- the words, and defects that bend them --- */
 
 static void fill_words(const struct transfer *t, uint64_t words[WORD_COUNT])
 {
@@ -193,6 +119,10 @@ static bool read_fields(struct model_cpu *cpu, struct area *area, unsigned acces
 {
     uint8_t raw[FIELD_COUNT * 8];
     bool wide = !gate_closed[GATE_NO_DTES64] || cpu->vmcb->save.efer & EFER_LMA;
+    if (!(cpu->vmcb->save.efer & EFER_LMA) && defect(DEFECT_DTES64_IGNORED))
+        wide = false;
+    if (defect(DEFECT_LAYOUT_WIDE))
+        wide = true;
     area->linear = cpu->ds_area;
     if (defect(DEFECT_AREA_STALE))
         area->linear = cpu->area_at_enable;
@@ -204,6 +134,8 @@ static bool read_fields(struct model_cpu *cpu, struct area *area, unsigned acces
         wide = false;
     area->field_bytes = wide ? 8 : 4;
     area->record_bytes = WORD_COUNT * area->field_bytes;
+    if (!wide && defect(DEFECT_RECORD_24))
+        area->record_bytes = 24;
     if (!guest_read(cpu, area->linear, raw, FIELD_COUNT * area->field_bytes, access))
         return false;
     for (unsigned i = 0; i < FIELD_COUNT; i++) {
@@ -215,7 +147,10 @@ static bool read_fields(struct model_cpu *cpu, struct area *area, unsigned acces
         for (unsigned i = 0; i < FIELD_COUNT; i++)
             if (i != FIELD_INDEX)
                 area->fields[i] = cpu->fields_at_enable[i];
-    if (defect(DEFECT_FIELD_ORDER)) {
+    if (!(cpu->vmcb->save.efer & EFER_LMA) && policy(POLICY_UPPER_FIELDS) == FIELDS_CUT)
+        for (unsigned i = 0; i < FIELD_COUNT; i++)
+            area->fields[i] = (uint32_t)area->fields[i];
+    if (defect(DEFECT_FIELD_ORDER) || (!wide && defect(DEFECT_ORDER_32))) {
         uint64_t maximum = area->fields[FIELD_MAXIMUM];
         area->fields[FIELD_MAXIMUM] = area->fields[FIELD_THRESHOLD];
         area->fields[FIELD_THRESHOLD] = maximum;
@@ -289,7 +224,7 @@ static bool choose_place(const struct model_cpu *cpu, const struct area *area, u
 static bool write_record(struct model_cpu *cpu, const struct area *area, uint64_t place,
                          const uint64_t words[WORD_COUNT], unsigned access)
 {
-    uint8_t bytes[WORD_COUNT * 8 + 1];
+    uint8_t bytes[WORD_COUNT * 8 + 1] = {0};
     size_t count = area->record_bytes, room = 4096 - (place & 4095);
     for (unsigned i = 0; i < WORD_COUNT; i++)
         for (unsigned b = 0; b < area->field_bytes; b++)
@@ -387,7 +322,7 @@ bool record_transfer(struct model_cpu *cpu, const struct transfer *transfer)
     branch_stack_push(cpu, transfer);
     if (policy(POLICY_LBR_SELECT) == SELECT_BTS_TOO && !branch_stack_selects(cpu, transfer))
         return true;
-    if (!enabled(cpu) || filtered(cpu, transfer) || lost(cpu, transfer))
+    if (!enabled(cpu) || filtered(cpu, transfer) || record_lost(cpu, transfer))
         return true;
     struct fault kept = cpu->fault;
     unsigned access = area_access(transfer);

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* The guest's mode, privilege and addresses, read from the VMCB. */
 #include "hw/model/cpu.h"
-#include "hw/model/defect.h"
 
 void cpl_set(struct model_cpu *cpu, unsigned cpl)
 {
@@ -14,11 +13,6 @@ void cpl_set(struct model_cpu *cpu, unsigned cpl)
 uint64_t guest_code_linear(const struct model_cpu *cpu, uint64_t rip)
 {
     return guest_long_code(cpu) ? rip : (uint32_t)(cpu->vmcb->save.cs.base + rip);
-}
-
-uint64_t recorded_address(const struct model_cpu *cpu, uint64_t rip)
-{
-    return defect(DEFECT_BASE_MISSING) ? rip : guest_code_linear(cpu, rip);
 }
 
 uint64_t guest_segment_base(struct model_cpu *cpu, unsigned segment)

@@ -87,7 +87,10 @@ bool load_stack_segment(struct model_cpu *cpu, const struct insn *insn)
                                    : !operand_load(cpu, insn, 0, 2, &value))
         return false;
     uint16_t selector = (uint16_t)value;
-    if (selector & ~3u) {
+    if (!(cpu->vmcb->save.cr0 & CR0_PE)) {
+        cpu->vmcb->save.ss.selector = selector;
+        cpu->vmcb->save.ss.base = (uint64_t)selector << 4;
+    } else if (selector & ~3u) {
         if (!check_stack_segment(cpu, selector, &stack))
             return false;
         descriptor_load(cpu, &cpu->vmcb->save.ss, &stack, selector);

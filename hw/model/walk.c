@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* The guest's memory, through the guest's own page tables.
  *
- * A walk as in SDM Vol. 3, "4-Level Paging and 5-Level Paging" and "Access Rights": the same
- * rights, the same error codes, accessed and dirty bits set on the way. Guest-physical is
- * host-physical: there is no nested paging. */
+ * A walk as in SDM Vol. 3, "4-Level Paging and 5-Level Paging", "PAE Paging", "32-Bit Paging"
+ * and "Access Rights": the same rights, the same error codes, accessed and dirty bits set on
+ * the way. Guest-physical is host-physical: there is no nested paging. */
 #include "hw/model/cpu.h"
 
 enum {
@@ -95,36 +95,74 @@ static bool reserved_bits_clear(const struct model_cpu *cpu, uint64_t entry, uns
     return level < 4 || !(entry & ENTRY_LARGE);
 }
 
+/* The format of the tables: that of IA-32e mode, PAE, or the one with 32-bit entries. */
+struct format {
+    unsigned top;         /* level of the table that CR3 names; 1 is the last */
+    unsigned entry_bytes; /* 4 or 8 */
+    unsigned index_bits;
+    bool is_long;
+};
+
+static struct format format_in_force(const struct model_cpu *cpu)
+{
+    const struct vmcb_save *save = &cpu->vmcb->save;
+    if (save->efer & EFER_LMA)
+        return (struct format){save->cr4 & CR4_LA57 ? 5 : 4, 8, 9, true};
+    if (save->cr4 & CR4_PAE)
+        return (struct format){3, 8, 9, false};
+    return (struct format){2, 4, 10, false};
+}
+
+static uint64_t entry_value(const uint8_t *entry, const struct format *format)
+{
+    return format->entry_bytes == 8 ? *(const loose64 *)entry : *(const loose32 *)entry;
+}
+
+static bool is_leaf(const struct model_cpu *cpu, uint64_t entry, unsigned level,
+                    const struct format *format)
+{
+    if (level == 1 || !(entry & ENTRY_LARGE))
+        return level == 1;
+    if (format->is_long)
+        return level <= 3;
+    return level == 2 && (format->entry_bytes == 8 || cpu->vmcb->save.cr4 & CR4_PSE);
+}
+
 /* entries[level] receives a pointer to the entry used at that level; returns the level of
  * the leaf, or 0 with cpu->fault set. */
 static unsigned walk(struct model_cpu *cpu, uint64_t linear, unsigned access,
-                     struct rights *rights, uint64_t *entries[6])
+                     const struct format *format, struct rights *rights, uint8_t *entries[6])
 {
-    const struct vmcb_save *save = &cpu->vmcb->save;
-    uint64_t table = save->cr3 & ENTRY_ADDRESS;
+    uint64_t table = cpu->vmcb->save.cr3 & ENTRY_ADDRESS;
     *rights = (struct rights){true, true, false};
-    for (unsigned level = save->cr4 & CR4_LA57 ? 5 : 4;; level--) {
-        uint64_t slot = linear >> (12 + 9 * (level - 1)) & 511;
-        entries[level] = guest_physical(cpu, table + slot * 8);
-        uint64_t entry = *entries[level];
+    if (!format->is_long) /* the four entries of PAE need not begin a page */
+        table = cpu->vmcb->save.cr3 & (format->top == 3 ? 0xffffffe0u : 0xfffff000u);
+    for (unsigned level = format->top;; level--) {
+        uint64_t slot = linear >> (12 + format->index_bits * (level - 1));
+        slot &= (1u << format->index_bits) - 1;
+        entries[level] = guest_physical(cpu, table + slot * format->entry_bytes);
+        uint64_t entry = entry_value(entries[level], format);
         if (!(entry & ENTRY_PRESENT))
             return raise_page_fault(cpu, linear, access, 0);
         if (!reserved_bits_clear(cpu, entry, level))
             return raise_page_fault(cpu, linear, access, PF_PRESENT | PF_RESERVED);
+        table = entry & ENTRY_ADDRESS;
+        if (level == 3 && !format->is_long)
+            continue; /* no rights there */
         rights->write &= (entry & ENTRY_WRITE) != 0;
         rights->user &= (entry & ENTRY_USER) != 0;
         rights->no_execute |= (entry & ENTRY_NX) != 0;
-        if (level == 1 || (level <= 3 && entry & ENTRY_LARGE))
+        if (is_leaf(cpu, entry, level, format))
             return level;
-        table = entry & ENTRY_ADDRESS;
     }
 }
 
 static uint64_t walk_page(struct model_cpu *cpu, uint64_t linear, unsigned access)
 {
-    uint64_t *entries[6];
+    struct format format = format_in_force(cpu);
+    uint8_t *entries[6];
     struct rights rights;
-    unsigned leaf = walk(cpu, linear, access, &rights, entries);
+    unsigned leaf = walk(cpu, linear, access, &format, &rights, entries);
     if (leaf == 0)
         return ~0ull;
     if (!allowed(cpu, &rights, access)) {
@@ -132,31 +170,43 @@ static uint64_t walk_page(struct model_cpu *cpu, uint64_t linear, unsigned acces
         return ~0ull;
     }
     if (!(access & ACCESS_KEEP_AD)) {
-        unsigned top = cpu->vmcb->save.cr4 & CR4_LA57 ? 5 : 4;
-        for (unsigned level = top; level >= leaf; level--)
-            *entries[level] |= ENTRY_ACCESSED;
+        for (unsigned level = format.top; level >= leaf; level--)
+            if (level != 3 || format.is_long)
+                *entries[level] |= ENTRY_ACCESSED;
         if (access & ACCESS_WRITE)
             *entries[leaf] |= ENTRY_DIRTY;
     }
-    uint64_t within = (PAGE_BYTES << (9 * (leaf - 1))) - 1;
-    return (*entries[leaf] & ENTRY_ADDRESS & ~within) | (linear & within & ~(PAGE_BYTES - 1));
+    uint64_t within = (PAGE_BYTES << (format.index_bits * (leaf - 1))) - 1;
+    return (entry_value(entries[leaf], &format) & ENTRY_ADDRESS & ~within) |
+           (linear & within & ~(PAGE_BYTES - 1));
+}
+
+/* The entry that maps the page, or ~0 with cpu->fault set. */
+static uint64_t leaf_entry(struct model_cpu *cpu, uint64_t linear)
+{
+    struct format format = format_in_force(cpu);
+    uint8_t *entries[6];
+    struct rights rights;
+    unsigned leaf =
+        walk(cpu, linear, ACCESS_IMPLICIT | ACCESS_WRITE, &format, &rights, entries);
+    return leaf ? entry_value(entries[leaf], &format) : ~0ull;
 }
 
 bool guest_page_used(struct model_cpu *cpu, uint64_t linear)
 {
-    uint64_t *entries[6];
-    struct rights rights;
-    unsigned leaf = walk(cpu, linear, ACCESS_IMPLICIT | ACCESS_WRITE, &rights, entries);
     uint64_t used = ENTRY_ACCESSED | ENTRY_DIRTY;
-    return leaf != 0 && (*entries[leaf] & used) == used;
+    if (!(cpu->vmcb->save.cr0 & CR0_PG))
+        return true;
+    uint64_t entry = leaf_entry(cpu, linear);
+    return entry != ~0ull && (entry & used) == used;
 }
 
 bool guest_page_cached(struct model_cpu *cpu, uint64_t linear)
 {
-    uint64_t *entries[6];
-    struct rights rights;
-    unsigned leaf = walk(cpu, linear, ACCESS_IMPLICIT | ACCESS_WRITE, &rights, entries);
-    return leaf == 0 || !(*entries[leaf] & (ENTRY_WRITE_THROUGH | ENTRY_CACHE_DISABLE));
+    if (!(cpu->vmcb->save.cr0 & CR0_PG))
+        return true;
+    uint64_t entry = leaf_entry(cpu, linear);
+    return entry == ~0ull || !(entry & (ENTRY_WRITE_THROUGH | ENTRY_CACHE_DISABLE));
 }
 
 bool guest_translate(struct model_cpu *cpu, uint64_t linear, unsigned access,
@@ -166,6 +216,8 @@ bool guest_translate(struct model_cpu *cpu, uint64_t linear, unsigned access,
         *physical = linear & 0xffffffffu;
         return true;
     }
+    if (!(cpu->vmcb->save.efer & EFER_LMA))
+        linear = (uint32_t)linear;
     if (!guest_canonical(cpu, linear))
         return fault_raise(cpu, access & ACCESS_STACK ? VECTOR_SS : VECTOR_GP, 0);
     uint64_t page = linear & ~(PAGE_BYTES - 1);

@@ -28,9 +28,11 @@
 #define FLAG_ID     0x200000ull
 #define FLAG_STATUS (FLAG_CF | FLAG_PF | FLAG_AF | FLAG_ZF | FLAG_SF | FLAG_OF)
 
+#define CR0_PE   (1ull << 0)
 #define CR0_WP   (1ull << 16)
 #define CR0_PG   (1ull << 31)
 #define CR4_DE   (1ull << 3)
+#define CR4_PSE  (1ull << 4)
 #define CR4_PAE  (1ull << 5)
 #define CR4_LA57 (1ull << 12)
 #define CR4_SMEP (1ull << 20)
