@@ -85,7 +85,7 @@ enum fuzz_outcome fuzz_attempt(struct fuzz *f)
          "no page for the code");
     w = workload_of(f);
     f->oracle = (struct oracle){
-        .edges = witness_edges(f->run), .max = EDGES_MAX, .step_budget = STEP_BUDGET};
+        .edges = witness_edges(f->run), .max = EDGES_MAX, .step_budget = f->step_budget};
     if (!oracle_step(g, &r, &f->oracle))
         return unusable(f, f->oracle.error);
     count = generate_walk(&f->program, &place, foreseen, EDGES_MAX, &result);
@@ -177,6 +177,7 @@ static void begin(struct fuzz *f, struct run *run, bool traced)
     memset(f, 0, sizeof(*f));
     f->run = run;
     f->traced = traced;
+    f->step_budget = STEP_BUDGET;
     f->program.base = guest_made_base();
     f->program.data = trace_guest(run)->data;
     if (traced)

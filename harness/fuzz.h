@@ -26,6 +26,7 @@ struct fuzz {
     /* What the trace is compared with: foreseen, or the oracle's when nothing was. */
     const struct expected_edge *edges;
     size_t edge_count;
+    uint64_t step_budget;
     const char *why;  /* of the last outcome but FUZZ_AGREE */
     uint64_t records; /* compared so far, each with every witness there is */
     uint64_t stored;  /* by the traced runs so far, the kernel's own included */

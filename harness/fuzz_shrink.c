@@ -5,8 +5,10 @@
  * longer makes sense as a program is rejected by running it.
  */
 #include "harness/fuzz.h"
+#include "harness/out.h"
 
-#define ATTEMPTS_MAX 3000 /* programs run, over all */
+#define ATTEMPTS_MAX 2000 /* programs run, over all */
+#define TELL_EVERY   250  /* attempts; a long silence is taken for a hang */
 /* A difference that does not come at once may hang on a count of records. */
 #define PATIENCE_RECORDS  10000
 #define PATIENCE_ATTEMPTS 400
@@ -24,7 +26,8 @@ static bool differs(struct shrinking *s)
     uint64_t until = f->stored + PATIENCE_RECORDS;
 
     for (unsigned i = 0; i < PATIENCE_ATTEMPTS && s->attempts < ATTEMPTS_MAX; i++) {
-        s->attempts++;
+        if (++s->attempts % TELL_EVERY == 0)
+            out_line("# %s: shrinking, %u runs", f->run->check->name, s->attempts);
         switch (fuzz_attempt(f)) {
         case FUZZ_DIFFER:
             return !s->always || s->always == f->why;
@@ -119,6 +122,8 @@ unsigned fuzz_shrink(struct fuzz *f)
 
     if (fuzz_attempt(f) == FUZZ_DIFFER)
         s.always = f->why;
+    /* What is left out may be the end of a loop. */
+    f->step_budget = 2 * f->oracle.steps + 100;
     while (chunk > 1) {
         chunk = (chunk + 1) / 2;
         pass(&s, chunk);
