@@ -129,3 +129,16 @@ $(addprefix $(OUT)/host/test_wtr_,format fuzz fuzz_elf): $(wildcard harness/wtr/
 
 HOST_TESTS += test_journal
 test_journal_SRCS := harness/tests/test_journal.c harness/journal.c harness/format.c
+
+# The GDB server: its packets on a program that is none, and over TCP on one under ptrace.
+GDB_SRCS := $(addprefix harness/gdb/, packet.c text.c btrace.c registers.c breakpoint.c \
+    commands.c resume.c query.c)
+HOST_TESTS += test_gdb test_gdb_fuzz gdb_host traced_gdb
+test_gdb_SRCS := harness/tests/test_gdb.c $(GDB_SRCS)
+test_gdb_fuzz_SRCS := harness/tests/fuzz_gdb.c $(GDB_SRCS)
+test_gdb_fuzz_CFLAGS := -DFUZZ_MAIN
+gdb_host_SRCS := harness/tests/gdb_host.c $(GDB_SRCS) harness/decode.c harness/branch.c
+traced_gdb_SRCS := harness/tests/traced_gdb.c
+traced_gdb_CFLAGS := -fno-sanitize=all -static -nostdlib -fno-stack-protector \
+                     -fcf-protection=none
+$(addprefix $(OUT)/host/,test_gdb test_gdb_fuzz gdb_host): $(wildcard harness/gdb/*.h)

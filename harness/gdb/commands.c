@@ -1,0 +1,216 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* The packets of a session: who they go to, and those about memory and threads. */
+#include "harness/gdb/stub.h"
+#include "harness/gdb/text.h"
+#include "hw/string.h"
+
+/* Bytes taken off the line before somebody else gets a turn. */
+#define BYTES_AT_A_TIME 4096u
+#define THREAD_ANY      0u
+#define THREAD          1u
+
+void gdb_init(struct gdb *gdb, const struct gdb_target *target,
+              const struct gdb_registers *registers, int (*get)(void *context),
+              void (*line_write)(void *context, const char *bytes, size_t count),
+              void *line_context)
+{
+    memset(gdb, 0, sizeof(*gdb));
+    packet_init(&gdb->line, line_write, line_context);
+    gdb->target = *target;
+    gdb->get = get;
+    gdb->get_context = line_context;
+    gdb->registers = *registers;
+    gdb->record_bytes = 0x10000;
+    gdb->stopped_at = registers->core[GDB_RIP];
+}
+
+/* --- replies */
+
+void gdb_reply_to(struct gdb *gdb, const char *end)
+{
+    packet_send(&gdb->line, (size_t)(end - gdb->line.sent));
+}
+
+void gdb_reply(struct gdb *gdb, const char *text)
+{
+    gdb_reply_to(gdb, text_put(gdb->line.sent, text ? text : ""));
+}
+
+/* --- memory */
+
+/* Of `ADDRESS,COUNT`, and what must follow it. */
+static bool parse_range(const char **packet, uint64_t *address, uint64_t *count, char after)
+{
+    return text_number(packet, address) && text_skip(packet, ',') &&
+           text_number(packet, count) && **packet == after;
+}
+
+static void read_memory(struct gdb *gdb, const char *packet)
+{
+    uint8_t bytes[PACKET_BYTES / 2];
+    uint64_t address, count;
+    size_t got;
+
+    if (!parse_range(&packet, &address, &count, 0)) {
+        gdb_reply(gdb, "E01");
+        return;
+    }
+    if (count > sizeof(bytes))
+        count = sizeof(bytes); /* less than was asked for is an answer */
+    got = gdb->target.read(gdb->target.context, address, bytes, (size_t)count);
+    if (got == 0 && count > 0)
+        gdb_reply(gdb, "E.The program has no memory there.");
+    else
+        gdb_reply_to(gdb, text_bytes(gdb->line.sent, bytes, got));
+}
+
+static void write_bytes(struct gdb *gdb, uint64_t address, const void *bytes, uint64_t count)
+{
+    gdb_reply(gdb, gdb->target.write(gdb->target.context, address, bytes, (size_t)count)
+                       ? "OK"
+                       : "E.The program has no memory there.");
+}
+
+static void write_memory(struct gdb *gdb, const char *packet)
+{
+    uint8_t bytes[PACKET_BYTES / 2];
+    uint64_t address, count;
+
+    if (parse_range(&packet, &address, &count, ':') && count <= sizeof(bytes)) {
+        packet++;
+        if (text_unhex(&packet, bytes, sizeof(bytes)) == count && !*packet) {
+            write_bytes(gdb, address, bytes, count);
+            return;
+        }
+    }
+    gdb_reply(gdb, "E01");
+}
+
+static void write_binary(struct gdb *gdb, const char *packet)
+{
+    const char *end = gdb->line.received + gdb->line.used;
+    uint64_t address, count;
+
+    if (parse_range(&packet, &address, &count, ':') && count == (uint64_t)(end - packet - 1))
+        write_bytes(gdb, address, packet + 1, count);
+    else
+        gdb_reply(gdb, "E01");
+}
+
+/* --- threads and the session */
+
+/* `-1`, `0` and the only thread there is. */
+static bool is_ours(const char *thread)
+{
+    uint64_t number;
+
+    if (text_skip(&thread, '-'))
+        return text_number(&thread, &number) && number == 1 && !*thread;
+    return text_number(&thread, &number) && !*thread &&
+           (number == THREAD_ANY || number == THREAD);
+}
+
+static void detach(struct gdb *gdb)
+{
+    gdb_reply(gdb, "OK");
+    gdb_record_end(gdb);
+    gdb_breakpoints_forget(gdb);
+    gdb_run_alone(gdb);
+}
+
+static void handle(struct gdb *gdb)
+{
+    const char *packet = gdb->line.received;
+
+    gdb->attached = true;
+    switch (packet[0]) {
+    case '?':
+        gdb_reply_stop(gdb);
+        return;
+    case 'm':
+        read_memory(gdb, packet + 1);
+        return;
+    case 'M':
+        write_memory(gdb, packet + 1);
+        return;
+    case 'X':
+        write_binary(gdb, packet + 1);
+        return;
+    case 'H':
+        gdb_reply(gdb, packet[1] && is_ours(packet + 2) ? "OK" : "E01");
+        return;
+    case 'T':
+        gdb_reply(gdb, is_ours(packet + 1) ? "OK" : "E01");
+        return;
+    case 'D':
+        detach(gdb);
+        return;
+    case 'k':
+        gdb->ended = true;
+        return;
+    default:
+        break;
+    }
+    if (!gdb_registers_packet(gdb, packet) && !gdb_breakpoint_packet(gdb, packet) &&
+        !gdb_query(gdb, packet) && !gdb_resume_packet(gdb, packet))
+        gdb_reply(gdb, NULL);
+}
+
+/* The next thing on the line that means something. */
+static enum packet_event next_event(struct gdb *gdb)
+{
+    for (unsigned i = 0; i < BYTES_AT_A_TIME; i++) {
+        int byte = gdb->get(gdb->get_context);
+        enum packet_event event;
+
+        if (byte < 0)
+            break;
+        event = packet_feed(&gdb->line, (uint8_t)byte);
+        if (event != PACKET_NONE)
+            return event;
+    }
+    return PACKET_NONE;
+}
+
+void gdb_serve(struct gdb *gdb)
+{
+    enum packet_event event = gdb->waiting ? PACKET_READY : next_event(gdb);
+
+    gdb->waiting = false;
+    if (event == PACKET_READY)
+        handle(gdb);
+    else if (event == PACKET_TOO_LONG)
+        gdb_reply(gdb, "E.The packet is longer than PacketSize.");
+    /* Ctrl-C finds the program standing: the reply that says so is under way already. */
+}
+
+bool gdb_poll(struct gdb *gdb)
+{
+    enum packet_event event;
+
+    if (!gdb->running)
+        return false;
+    if (gdb->waiting)
+        return true;
+    event = next_event(gdb);
+    /* Nobody who waits for a stop sends one: this is somebody else, who came anew. */
+    gdb->waiting = event == PACKET_READY;
+    return event == PACKET_READY || event == PACKET_BREAK;
+}
+
+void gdb_output(struct gdb *gdb, const uint8_t *bytes, size_t count)
+{
+    const size_t most = (PACKET_BYTES - 1) / 2;
+
+    if (!gdb->running || !gdb->attached)
+        return;
+    while (count > 0) {
+        size_t now = count < most ? count : most;
+        char *to = gdb->line.sent;
+
+        *to++ = 'O';
+        gdb_reply_to(gdb, text_bytes(to, bytes, now));
+        bytes += now;
+        count -= now;
+    }
+}
