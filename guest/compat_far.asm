@@ -89,4 +89,37 @@ WORKLOAD compat.gate, COMPAT
     COMPAT_LEAVE
 ENDWORKLOAD
 
+; SYSEXIT leads to a code segment without a base: linear addresses, until a far JMP.
+WORKLOAD compat.sysenter, COMPAT
+    COMPAT_SEGMENTS
+    mov     edx, [edi + DATA_LOADED]
+    add     edx, at(.flat)
+    mov     ecx, esp
+    mov     ebx, 1
+.from:  sysenter
+    ud2
+.flat:
+    EDGE    SYSENTER, GUEST, at(.from), KERNEL, at(guest_fast), 0x03, 1, OPTIONAL, 0
+    EDGE    SYSEXIT, KERNEL, at(guest_fast_return32), GUEST, at(.flat), 0x30, 1, OPTIONAL, 0
+    TAKEN   FAR_JMP, .back, {jmp SELECTOR_LOW_CS:at(.back)}
+.back:
+    mov     eax, SELECTOR_LOW_SS
+    mov     ss, eax
+    COMPAT_LEAVE
+ENDWORKLOAD
+
+WORKLOAD compat.into, COMPAT
+    COMPAT_SEGMENTS
+    mov     ebp, at(.next)
+    cmp     eax, eax
+    into                        ; OF is clear: nothing
+    mov     al, 0x7F
+    inc     al
+.into:  into
+.next:
+    EDGE    INT, GUEST, at(.into), VECTOR, VECTOR_OF, CPL_IN, 1, FROM_ALT, at(.next)
+    RESUME  .next
+    COMPAT_LEAVE
+ENDWORKLOAD
+
 bits 64

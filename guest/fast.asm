@@ -2,16 +2,20 @@
 ; SYSENTER from ring 3 into ring 0, in the kernel's view of this region, and SYSEXIT back.
 
 global guest_fast:function hidden
-; Behind SYSENTER: rdx and rcx say where to go back to.
+; Behind SYSENTER: rdx and rcx say where to go back to, ebx to 32-bit code or 64-bit code.
 guest_fast:
-    nop
+    test    ebx, ebx
+    jnz     guest_fast_return32
 guest_fast_return:
     o64 sysexit
+guest_fast_return32:
+    sysexit
 
-; SYSENTER_AND_BACK: clobbers rcx and rdx.
+; SYSENTER_AND_BACK: clobbers rbx, rcx and rdx.
 %macro SYSENTER_AND_BACK 0
     mov     rcx, rsp
     lea     rdx, [%%back]
+    xor     ebx, ebx
 %%from: sysenter
     ud2
 %%back:

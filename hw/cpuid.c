@@ -197,6 +197,14 @@ static void decode_signature(struct cpu_identity *out)
     out->stepping = s & 0xF;
 }
 
+bool cpu_has_long_sysenter(void)
+{
+    struct cpu_identity identity;
+
+    cpu_identify(&identity);
+    return strcmp(identity.vendor, "GenuineIntel") == 0;
+}
+
 void cpu_identify(struct cpu_identity *out)
 {
     struct cpuid_regs r = cpuid_query(LEAF_VENDOR, 0);

@@ -14,11 +14,19 @@
 #define CHECK_GROUP "42 bts.cpl"
 #include "ds/broker.h"
 #include "harness/trace.h"
+#include "hw/cpuid.h"
 #include "hw/msr.h"
 
 static const char *const crossing_names[] = {"syscall.once", "int80.once",       "fault.ud",
-                                             "pf.read",      "interrupt.sysret", "int3.once"};
-#define CROSSINGS (sizeof(crossing_names) / sizeof(crossing_names[0]))
+                                             "pf.read",      "interrupt.sysret", "int3.once",
+                                             "gate.call",    "sysenter.once"};
+
+/* The last one exists on processors of one vendor. */
+static unsigned crossings(void)
+{
+    return sizeof(crossing_names) / sizeof(crossing_names[0]) -
+           (cpu_has_long_sysenter() ? 0 : 1);
+}
 
 static void trace_filtered(struct run *run, struct trace *t, const struct workload *w,
                            bool off_os, bool off_usr)
@@ -90,7 +98,7 @@ CHECK(off_usr, .name = "bts.cpl.off_usr", .clauses = "CPL-02", .kind = MUST,
 CHECK(off_both, .name = "bts.cpl.off_both", .clauses = "CPL-02", .kind = MUST,
       .needs = NEED_BTS | NEED_DS_CPL)
 {
-    for (unsigned i = 0; i < CROSSINGS; i++) {
+    for (unsigned i = 0; i < crossings(); i++) {
         struct trace t;
 
         trace_filtered(run, &t, trace_find(run, crossing_names[i]), true, true);
@@ -130,11 +138,12 @@ CHECK(crossing, .name = "bts.cpl.crossing", .clauses = "CPL-05", .kind = CHARACT
 {
     static const char *const labels[] = {"bts.crossing-syscall",   "bts.crossing-int",
                                          "bts.crossing-fault",     "bts.crossing-pf",
-                                         "bts.crossing-interrupt", "bts.crossing-int3"};
+                                         "bts.crossing-interrupt", "bts.crossing-int3",
+                                         "bts.crossing-gate",      "bts.crossing-sysenter"};
     enum crossing_rule first = CROSSING_UNKNOWN;
     bool same = true;
 
-    for (unsigned i = 0; i < CROSSINGS; i++) {
+    for (unsigned i = 0; i < crossings(); i++) {
         enum crossing_rule rule = infer(run, trace_find(run, crossing_names[i]));
 
         if (i == 0)
@@ -183,7 +192,7 @@ CHECK(crossing_table, .name = "bts.cpl.crossing_table", .clauses = "CPL-05",
 CHECK(sources, .name = "bts.cpl.sources", .clauses = "CPL-05 GEN-03", .kind = MUST,
       .needs = NEED_BTS | NEED_DS_CPL)
 {
-    for (unsigned i = 0; i < CROSSINGS; i++) {
+    for (unsigned i = 0; i < crossings(); i++) {
         for (unsigned f = 0; f < 2; f++) {
             struct trace t;
 

@@ -13,7 +13,6 @@
 #define CHECK_GROUP "44 bts.ring"
 #include "harness/trace.h"
 #include "hw/cpuid.h"
-#include "hw/string.h"
 
 static void trace_ring(struct run *run, struct trace *t, const char *name, unsigned ring,
                        bool off_os, bool off_usr)
@@ -95,14 +94,6 @@ CHECK(gate_filters, .name = "bts.ring.gate_filters", .clauses = "CPL-03", .kind 
     }
 }
 
-static bool has_fast_calls(void)
-{
-    struct cpu_identity identity;
-
-    cpu_identify(&identity);
-    return strcmp(identity.vendor, "GenuineIntel") == 0;
-}
-
 static const char *presence(const struct compare_result *r, enum edge_kind kind)
 {
     bool seen = r->optional_seen >> kind & 1, absent = r->optional_absent >> kind & 1;
@@ -116,7 +107,7 @@ CHECK(sysenter, .name = "bts.ring.sysenter", .clauses = "GEN-12", .kind = CHARAC
     static const char *const names[] = {"sysenter.once", "sysenter.branches"};
     struct compare_result result = {0};
 
-    if (!has_fast_calls()) {
+    if (!cpu_has_long_sysenter()) {
         run_skip(run, "SYSENTER in IA-32e mode is one vendor's");
         return;
     }

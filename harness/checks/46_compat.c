@@ -91,6 +91,37 @@ CHECK(events, .name = "bts.compat.events", .clauses = "GEN-06 GEN-11 REC-02", .k
     judge(run, &t, "compat.events", false, false);
 }
 
+/* INTO is one of those whose from is open, as that of INT n, by which all of this ends. */
+CHECK(into, .name = "bts.compat.into", .clauses = "GEN-11", .kind = CHARACTERISE,
+      .needs = NEED_BTS)
+{
+    struct compare_result result = {0};
+    struct trace t;
+
+    need_low(run);
+    trace_open(run, &t, &(struct trace_setup){.records = 64});
+    trace_workload(&t, trace_find(run, "compat.into"), GUEST_COMPAT, NULL);
+    cut_upper_halves(&t);
+    trace_expect_workload(&t, trace_find(run, "compat.into"), GUEST_COMPAT, &result);
+    run_observe(run, "bts.into-from", "%s",
+                result.primary_seen & result.alternative_seen ? "both"
+                : result.primary_seen                         ? "insn"
+                                                              : "next");
+}
+
+CHECK(sysenter, .name = "bts.compat.sysenter", .clauses = "GEN-12 REC-02", .kind = CHARACTERISE,
+      .needs = NEED_BTS)
+{
+    struct trace t;
+
+    need_low(run);
+    if (!cpu_has_long_sysenter()) {
+        run_skip(run, "SYSENTER in IA-32e mode is one vendor's");
+        return;
+    }
+    judge(run, &t, "compat.sysenter", false, false);
+}
+
 CHECK(filters, .name = "bts.compat.filters", .clauses = "CPL-02", .kind = MUST,
       .needs = NEED_BTS | NEED_DS_CPL)
 {
