@@ -28,16 +28,17 @@ enum {
 #define FIFO_BYTES 16
 
 /*
- * A read of an ISA port takes about 1 us on hardware: this is 100 ms, where the slowest speed
- * on offer sends 16 bytes in 17 ms.
+ * A read of an ISA port takes about 1 us on hardware: this is 4 s. The slowest speed on offer
+ * sends 16 bytes in 17 ms, but whoever listens may hold the line, and an emulator's reader may
+ * be a busy program.
  */
-#define WAIT_READS 100000u
+#define WAIT_READS 4000000u
 
 #define FOUR_GIB (1ull << 32)
 
 static struct port {
     struct serial_place place;
-    bool good;      /* false: it stopped sending */
+    bool good;      /* false: it stopped sending; looked at again before each line */
     unsigned burst; /* bytes that fit when the holding register is empty */
 } ports[SERIAL_PORTS_MAX];
 static size_t port_count;
@@ -98,6 +99,8 @@ void serial_init(void)
 
 static void write_to(struct port *p, const char *bytes, size_t count)
 {
+    if (!p->good)
+        p->good = (get(p, REG_STATUS) & STATUS_HOLDING_EMPTY) != 0;
     while (count > 0 && p->good) {
         p->good = wait_for(p, STATUS_HOLDING_EMPTY);
         for (unsigned room = p->burst; p->good && room > 0 && count > 0; room--, count--)

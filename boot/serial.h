@@ -25,7 +25,10 @@ void serial_init(void);
 bool serial_open(struct serial_place place, uint32_t baud);
 bool serial_present(void);
 
-/* Bytes as they are, to every port. One that stops sending is given up after a bounded wait. */
+/*
+ * Bytes as they are, to every port. One that stops sending costs one bounded wait; what it
+ * misses until it sends again is lost to it.
+ */
 void serial_write(const char *bytes, size_t count);
 
 /* Waits, bounded, until the last bit has left: before the machine is switched off. */

@@ -32,6 +32,8 @@ libdw-dev /usr/include/elfutils/libdw.h
 dosfstools /usr/sbin/fsck.fat /sbin/fsck.fat
 gdisk /usr/sbin/sgdisk /sbin/sgdisk
 chromium chromium chromium-browser
+lava-common /usr/lib/python3/dist-packages/lava_common/schemas/__init__.py
+python3-labgrid /usr/lib/python3/dist-packages/labgrid/__init__.py
 END
 }
 

@@ -122,7 +122,11 @@ def boot_entries(out):
                                           ("stick", stick_session.CASES, 400),
                                           ("output", output_session.CASES, 180),
                                           ("resume", resume_session.CASES, 400))
-            for name in cases]
+            for name in cases] + [
+        # The distribution's Python has the labs' packages; another one first in PATH has not.
+        Entry("labs." + name, ["/usr/bin/python3", "harness/tests/labs_session.py", name, out,
+                               "@"], wants=["^%s: as expected$" % name])
+        for name in ("lava", "labgrid", "kernelci", "ci_examples")]
 
 
 def selftest_entries(out):

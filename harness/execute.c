@@ -20,6 +20,13 @@
 
 static struct run *running; /* the check that an unexpected trap belongs to */
 
+/* LAVA has no word for what could not be found out. */
+static const char *const lava_words[] = {[VERDICT_NONE] = "unknown",
+                                         [VERDICT_PASS] = "pass",
+                                         [VERDICT_SKIP] = "skip",
+                                         [VERDICT_ERROR] = "unknown",
+                                         [VERDICT_FAIL] = "fail"};
+
 void execute_print(const struct result *r)
 {
     const char *name = r->check->name;
@@ -37,6 +44,10 @@ void execute_print(const struct result *r)
     default:
         out_line("not ok %u - %s # ERROR %s", r->number, name, r->reason);
     }
+    /* A result line has the verdict in two places; LAVA wants name and word side by side. */
+    if (suite_state()->options->lava)
+        out_line("<LAVA_SIGNAL_TESTCASE TEST_CASE_ID=%s RESULT=%s>", name,
+                 lava_words[r->verdict]);
 }
 
 static void dump_frame(struct run *run, const struct trap_frame *f)

@@ -202,6 +202,8 @@ static bool *switch_of(struct options *o, const char *key)
         return &o->list;
     if (strcmp(key, "verbose") == 0)
         return &o->verbose;
+    if (strcmp(key, "lava") == 0)
+        return &o->lava;
     if (strcmp(key, "journal") == 0)
         return &o->journal;
     return strcmp(key, "x2apic") == 0 ? &o->x2apic : NULL;
@@ -271,8 +273,8 @@ static bool parse_one(struct options *o, char *word, char *error, size_t error_b
     if (unknown)
         fmt(error, error_bytes,
             "unknown option '%.40s': known are run skip profile provider selftest prove exit "
-            "cpus serial baud soak bench list verbose x2apic journal seed fuzz policy defect "
-            "cpuid",
+            "cpus serial baud soak bench list verbose x2apic journal lava seed fuzz policy "
+            "defect cpuid",
             word);
     else if (wanted)
         fmt(error, error_bytes, "option '%.20s' has the value '%.40s', wanted %s", word,

@@ -51,6 +51,7 @@ struct options {
     bool bench;        /* bench=0|1: measure instead of judging */
     bool list;         /* list=0|1: print the checks, run none */
     bool verbose;      /* verbose=0|1: detail lines on passes too */
+    bool lava;         /* lava=0|1: a line for LAVA behind each result */
     bool journal;      /* journal=0|1: keep one, and go on with one */
     bool x2apic;       /* x2apic=0|1: switch the local APIC where enumerated */
     uint64_t seed;     /* seed=N, decimal or 0x */
