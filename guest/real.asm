@@ -25,7 +25,17 @@ WORKLOAD legacy.high_half, PROTECTED
     retf
 ENDWORKLOAD
 
+; Untraced: what mode it is.
+WORKLOAD legacy.mode, PROTECTED
+    mov     eax, cr0
+    retf
+ENDWORKLOAD
+
 bits 16
+WORKLOAD real.mode, REAL
+    mov     eax, cr0
+    retf
+ENDWORKLOAD
 
 WORKLOAD real.near, REAL
     TRACE_ON

@@ -26,6 +26,10 @@
 #define CAPACITY 40
 #define EDGES    40
 
+/* CR0 as the manual has it. */
+#define CR0_PE 1u
+#define CR0_PG 0x80000000u
+
 static const char *const mode_names[LEGACY_MODES] = {"protected mode", "32-bit paging",
                                                      "PAE paging", "real mode"};
 
@@ -48,6 +52,17 @@ static void leave(void *arg)
     broker_resync();
 }
 
+static void open_low(struct run *run)
+{
+    if (!legacy_possible()) {
+        run_skip(run, "firmware has no free memory below 1 MiB");
+        run_stop(run);
+    }
+    NEED(run, guest_open_low(trace_guest(run)), "no view below 1 MiB");
+    NEED(run, low_stack() <= LOW_AREA, "the guest region is too large for low memory");
+    low_reset(trace_guest(run), 0);
+}
+
 enum dtes64 { DTES64_AS_IT_IS, WITHOUT_DTES64 };
 
 /* Area and buffer, empty, in the layout that holds outside IA-32e mode. */
@@ -55,18 +70,13 @@ static void prepare(struct run *run, struct legacy *l, enum dtes64 dtes64)
 {
     if (dtes64 == WITHOUT_DTES64 && cpu_has_dtes64())
         gate_require(run, "no-dtes64");
-    if (!legacy_possible()) {
-        run_skip(run, "firmware has no free memory below 1 MiB");
-        run_stop(run);
-    }
+    open_low(run);
     memset(l, 0, sizeof(*l));
     l->run = run;
     l->layout = cpu_has_dtes64() ? &ds_layout_64 : &ds_layout_32;
     l->area = low_memory() + LOW_AREA;
     l->buffer = low_memory() + LOW_BUFFER;
     l->base = (uint64_t)(uintptr_t)l->buffer + 64;
-    NEED(run, guest_open_low(trace_guest(run)), "no view below 1 MiB");
-    NEED(run, low_stack() <= LOW_AREA, "the guest region is too large for low memory");
     memset(l->area, CANARY_BYTE, PAGE_BYTES);
     memset(l->buffer, CANARY_BYTE, LOW_BUFFER_BYTES);
     ds_layout_put(l->layout, l->area, DS_BTS_BASE, l->base);
@@ -75,7 +85,6 @@ static void prepare(struct run *run, struct legacy *l, enum dtes64 dtes64)
                   l->base + CAPACITY * l->layout->record_bytes);
     /* Inside, so that it cannot pass for the maximum; BTINT is off. */
     ds_layout_put(l->layout, l->area, DS_BTS_THRESHOLD, l->base);
-    low_reset(trace_guest(run), 0);
     run_defer(run, leave, NULL);
 }
 
@@ -102,11 +111,9 @@ static void expect_untouched(struct legacy *l, const uint8_t *before)
            "a byte behind the records changed");
 }
 
-static void execute(struct legacy *l, const struct workload *w, enum legacy_mode mode)
+static uint32_t call_legacy(const struct workload *w, enum legacy_mode mode)
 {
     uint32_t low = (uint32_t)(uintptr_t)low_memory();
-    uint32_t values[] = {MSR_IA32_DEBUGCTL, DEBUGCTL_TR | DEBUGCTL_BTS | l->filter,
-                         MSR_IA32_DS_AREA, low + LOW_AREA};
     struct legacy_call call = {
         .mode = mode,
         .base = low,
@@ -121,9 +128,18 @@ static void execute(struct legacy *l, const struct workload *w, enum legacy_mode
         call.idt = low + low_data() + DATA_VECTORS;
         call.idt_limit = 0x3FF;
     }
+    return legacy_run(&call);
+}
+
+static void execute(struct legacy *l, const struct workload *w, enum legacy_mode mode)
+{
+    uint32_t low = (uint32_t)(uintptr_t)low_memory();
+    uint32_t values[] = {MSR_IA32_DEBUGCTL, DEBUGCTL_TR | DEBUGCTL_BTS | l->filter,
+                         MSR_IA32_DS_AREA, low + LOW_AREA};
+
     memcpy(low_memory() + low_data() + DATA_LEGACY, values, sizeof(values));
     NEED(l->run, broker_raw_write_ds_area(low + LOW_AREA) == 0, "IA32_DS_AREA faults");
-    l->result = legacy_run(&call);
+    l->result = call_legacy(w, mode);
 }
 
 static void collect(struct legacy *l)
@@ -195,6 +211,24 @@ static void in_real_mode(struct run *run, enum dtes64 dtes64)
 
     for (unsigned i = 0; i < sizeof(names) / sizeof(names[0]); i++)
         trace_legacy(run, &l, names[i], LEGACY_REAL, dtes64);
+}
+
+/* The way there and back by itself, traced by nobody; ring 3 runs afterwards as before. */
+CHECK(modes, .name = "guest.run.legacy", .clauses = "", .kind = SOFTWARE)
+{
+    struct guest_run after = {.workload = trace_find(run, "int80.row"), .ring = 3};
+
+    open_low(run);
+    for (enum legacy_mode mode = LEGACY_PROTECTED; mode <= LEGACY_REAL; mode++) {
+        bool paged = mode == LEGACY_PAGED || mode == LEGACY_PAE;
+        const char *name = mode == LEGACY_REAL ? "real.mode" : "legacy.mode";
+        uint32_t cr0 = call_legacy(trace_find(run, name), mode);
+
+        EXPECT(run, !(cr0 & CR0_PE) == (mode == LEGACY_REAL) && !(cr0 & CR0_PG) == !paged,
+               "%s: CR0 is %x", mode_names[mode], cr0);
+    }
+    guest_run(trace_guest(run), &after);
+    EXPECT_EQ(run, after.result, 6, "result of a ring-3 run afterwards");
 }
 
 CHECK(protected_mode, .name = "bts.legacy.protected",
