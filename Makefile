@@ -78,6 +78,10 @@ deps:
 run-qemu: $(IMAGE)
 	$(RUN) -- $(ARGS)
 
+trace: $(IMAGE) $(OUT)/wtr
+	@test -n "$(PROG)" || { echo 'usage: make trace PROG=path/to/elf ARGS="..."' >&2; exit 2; }
+	$(PYTHON) harness/trace_run.py --image $(IMAGE) --out $(OUT) $(TRACE) $(PROG) -- $(ARGS)
+
 debug: $(IMAGE)
 	$(RUN) --debug -- $(ARGS)
 
@@ -121,6 +125,7 @@ HOST_HEADERS = $(wildcard $(addsuffix /*.h,$(DIRS) harness/tests))
 
 include harness/tests/tests.mk
 include harness/wtr/wtr.mk
+include guest/runtime/runtime.mk
 host-tests: $(HOST_TESTS:%=$(OUT)/host/%)
 
 define host_test
@@ -138,6 +143,8 @@ help:
 	@echo 'make              the image, at $(IMAGE)'
 	@echo 'make deps         install what is missing from the distribution'
 	@echo 'make run-qemu     boot it once; ARGS="run=bts.cpl.* cpus=2" ACCEL=tcg|auto|kvm'
+	@echo 'make program      SRC=file.c: compile a program to be traced, to $(OUT)/programs'
+	@echo 'make trace        PROG=path/to/elf ARGS="...": trace it, to $(OUT)/trace.wtr'
 	@echo 'make image        a disk for a USB stick, at $(DISK)'
 	@echo 'make sign         the same, signed for Secure Boot: KEY=db.key CERT=db.pem'
 	@echo 'make debug        the same as run-qemu, waiting for GDB'
@@ -151,5 +158,5 @@ help:
 
 FORCE:
 .PHONY: all deps run-qemu image sign debug bench defects policies fuzz check wtr host-tests
-.PHONY: clean help FORCE
+.PHONY: trace clean help FORCE
 .DELETE_ON_ERROR:

@@ -235,6 +235,26 @@ void files_flush(void)
     log_written = log_end;
 }
 
+/* --- a file that grows */
+
+static EFI_FILE_HANDLE added;
+
+bool files_add(const char *name)
+{
+    return open && open_in(folder, name, false, &added) == EFI_SUCCESS;
+}
+
+bool files_append(const void *bytes, size_t count)
+{
+    return added != NULL && write_all(added, bytes, count) == EFI_SUCCESS &&
+           added->Flush(added) == EFI_SUCCESS;
+}
+
+uint64_t files_room(void)
+{
+    return open ? volume_free() : 0;
+}
+
 /* --- reading back */
 
 static EFI_FILE_HANDLE judged;

@@ -7,6 +7,8 @@
 #define BOOT_FILES_H
 
 #include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
 
 /*
  * Makes the folder and the four files, and says in one line where they are or why there are
@@ -18,6 +20,15 @@ bool files_are_open(void);
 
 /* Brings the files up to date and onto the medium. A failure is said once and ends it. */
 void files_flush(void);
+
+/*
+ * One more file in the folder, which grows by pieces. files_append makes each piece durable
+ * before it returns; false: there is no such file, or writing failed.
+ */
+bool files_add(const char *name);
+bool files_append(const void *bytes, size_t count);
+/* Bytes free on the volume, 0 when firmware does not tell. */
+uint64_t files_room(void);
 
 /*
  * Writes the rest, reads everything back and compares. NULL when all bytes are there (or there

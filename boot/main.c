@@ -8,6 +8,7 @@
 #include "boot/memory.h"
 #include "boot/outputs.h"
 #include "boot/platform.h"
+#include "boot/program.h"
 #include "boot/provider.h"
 
 #include "harness/harness.h"
@@ -45,6 +46,10 @@ static void run_groups(void)
     }
     if (options.prove) {
         harness_prove();
+        return;
+    }
+    if (options.program[0]) {
+        program_run_traced();
         return;
     }
     if (options.journal && files_are_open())
@@ -91,7 +96,12 @@ static void run(bool options_good, const char *usage)
         return;
     }
     platform_provider();
-    if (options.journal)
+    why = options.program[0] ? program_prepare(&options) : NULL;
+    if (why != NULL) {
+        harness_usage(platform, why);
+        return;
+    }
+    if (options.journal && !options.program[0])
         journal_load();
     if (!harness_begin())
         return;

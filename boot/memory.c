@@ -16,6 +16,11 @@ static struct {
     UINTN pages;
 } blocks[BLOCKS_MAX];
 static unsigned block_count;
+/* Everything ever allocated, for memory_in_use. */
+static struct {
+    uint64_t start, bytes;
+} used[2 * BLOCKS_MAX];
+static unsigned used_count;
 
 #define TOP_OF_LOW_RAM 0xA0000u /* the video hole begins here */
 
@@ -60,6 +65,10 @@ void *memory_pages_kept(size_t bytes, size_t alignment)
     if (slack > 0)
         firmware_boot->FreePages(start + pages * PAGE_BYTES, slack);
     memset((void *)start, 0, pages * PAGE_BYTES);
+    if (used_count < 2 * BLOCKS_MAX) {
+        used[used_count].start = start;
+        used[used_count++].bytes = pages * PAGE_BYTES;
+    }
     return (void *)start;
 }
 
@@ -68,6 +77,22 @@ void *memory_pages(size_t bytes, size_t alignment)
     void *block = block_count < BLOCKS_MAX ? memory_pages_kept(bytes, alignment) : NULL;
 
     return remember(block, bytes);
+}
+
+static bool overlap(uint64_t start, uint64_t bytes, uint64_t other, uint64_t other_bytes)
+{
+    return start < other + other_bytes && other < start + bytes;
+}
+
+bool memory_in_use(uint64_t start, uint64_t bytes)
+{
+    if (firmware_loaded != NULL &&
+        overlap(start, bytes, (uint64_t)firmware_loaded->ImageBase, firmware_loaded->ImageSize))
+        return true;
+    for (unsigned i = 0; i < used_count; i++)
+        if (overlap(start, bytes, used[i].start, used[i].bytes))
+            return true;
+    return false;
 }
 
 void memory_release(void)

@@ -3,6 +3,7 @@
 #ifndef BOOT_MEMORY_H
 #define BOOT_MEMORY_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -23,6 +24,9 @@ void *memory_pages_kept(size_t bytes, size_t alignment);
 /* First byte behind the highest RAM of the memory map, at least 4 GiB, 2 MiB-aligned; 0 when
  * the map cannot be read. */
 uint64_t memory_top(void);
+
+/* Whether the range has a byte of the image or of anything that was allocated here. */
+bool memory_in_use(uint64_t start, uint64_t bytes);
 
 /* Gives back what memory_pages allocated. */
 void memory_release(void);

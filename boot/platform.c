@@ -23,6 +23,7 @@
 #include "hw/user.h"
 
 #define POOL_BYTES       (16ull << 20)
+#define POOL_FOR_PROGRAM (96ull << 20) /* its pages come from there */
 #define ARENA_BYTES      (24ull << 20)
 #define ARENA_SMALL      (8ull << 20) /* enough for a run without long evidence */
 #define EXIT_DEVICE_PORT 0xF4
@@ -34,6 +35,7 @@ enum { UNWOUND_STOP = 0x100 };
 
 static struct platform platform;
 static enum option_exit way_out;
+static bool for_program;
 static struct cpu *boot_cpu;
 static uint64_t top_of_ram;
 
@@ -179,6 +181,7 @@ static uint64_t measure_tsc_khz(void)
 const struct platform *platform_init(const struct options *options)
 {
     way_out = options->exit;
+    for_program = options->program[0];
     takeover_use_x2apic(options->x2apic);
     platform = (struct platform){
         .line = console_line,
@@ -208,6 +211,7 @@ const struct platform *platform_init(const struct options *options)
 
 bool platform_memory(const char **why)
 {
+    size_t pool_bytes = for_program ? POOL_FOR_PROGRAM : POOL_BYTES;
     void *pool, *cpu_memory;
 
     *why = "firmware runs with 5-level paging, which cannot be taken over";
@@ -215,7 +219,11 @@ bool platform_memory(const char **why)
         return false;
     *why = "firmware has too little free memory";
     top_of_ram = memory_top();
-    pool = memory_pages(POOL_BYTES, PAGE_BYTES);
+    pool = memory_pages(pool_bytes, PAGE_BYTES);
+    if (pool == NULL) {
+        pool_bytes = POOL_BYTES;
+        pool = memory_pages(pool_bytes, PAGE_BYTES);
+    }
     /* TR keeps pointing at the TSS in there, also when the image has returned. */
     cpu_memory = memory_pages_kept(cpu_memory_bytes(), KERNEL_STACK_BYTES);
     platform.arena_bytes = ARENA_BYTES;
@@ -226,7 +234,7 @@ bool platform_memory(const char **why)
     }
     if (top_of_ram == 0 || pool == NULL || cpu_memory == NULL || platform.arena == NULL)
         return false;
-    paging_init(pool, POOL_BYTES, top_of_ram);
+    paging_init(pool, pool_bytes, top_of_ram);
     low_init(memory_pages_low(LOW_BYTES)); /* without it some checks skip */
     boot_cpu = cpu_init(cpu_memory, 0);
     return boot_cpu != NULL;

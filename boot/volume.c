@@ -115,16 +115,50 @@ EFI_STATUS volume_read(const CHAR16 *path, void *to, size_t *bytes)
     return status;
 }
 
-const char *volume_unusable(void)
+EFI_STATUS volume_size(const CHAR16 *path, uint64_t *bytes)
+{
+    EFI_FILE_INFO *info;
+    EFI_FILE_HANDLE file;
+    EFI_STATUS status = root->Open(root, &file, (CHAR16 *)path, EFI_FILE_MODE_READ, 0);
+
+    if (status != EFI_SUCCESS)
+        return status;
+    info = volume_file_info(file);
+    if (info == NULL)
+        status = EFI_DEVICE_ERROR;
+    else if ((info->Attribute & EFI_FILE_DIRECTORY) != 0)
+        status = EFI_ACCESS_DENIED;
+    else
+        *bytes = info->FileSize;
+    file->Close(file);
+    return status;
+}
+
+static EFI_FILE_SYSTEM_INFO *volume_info(void)
 {
     static EFI_GUID id = EFI_FILE_SYSTEM_INFO_ID;
     static uint64_t room[INFO_WORDS];
-    EFI_FILE_SYSTEM_INFO *info = (EFI_FILE_SYSTEM_INFO *)room;
     UINTN bytes = sizeof(room);
+
+    return root->GetInfo(root, &id, &bytes, room) == EFI_SUCCESS ? (EFI_FILE_SYSTEM_INFO *)room
+                                                                 : NULL;
+}
+
+uint64_t volume_free(void)
+{
+    EFI_FILE_SYSTEM_INFO *info = volume_info();
+
+    return info == NULL ? 0 : info->FreeSpace;
+}
+
+const char *volume_unusable(void)
+{
+    EFI_FILE_SYSTEM_INFO *info;
 
     if (!volume_open())
         return "the image was not started from a volume with files";
-    if (root->GetInfo(root, &id, &bytes, info) != EFI_SUCCESS)
+    info = volume_info();
+    if (info == NULL)
         return NULL; /* not told: creating the files decides */
     if (info->ReadOnly)
         return "the boot volume is read-only";

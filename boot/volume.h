@@ -22,6 +22,11 @@ void volume_image_name(char *name, size_t bytes);
  */
 EFI_STATUS volume_read(const CHAR16 *path, void *to, size_t *bytes);
 
+/* The size of a file; errors as for volume_read. */
+EFI_STATUS volume_size(const CHAR16 *path, uint64_t *bytes);
+/* Bytes free, 0 when firmware does not tell. */
+uint64_t volume_free(void);
+
 /* What firmware says about an open file, NULL when nothing; valid until the next call. */
 EFI_FILE_INFO *volume_file_info(EFI_FILE_HANDLE file);
 

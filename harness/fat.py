@@ -33,20 +33,22 @@ def present():
             raise Trouble("%s is missing: install the package mtools" % tool)
 
 
-def create(volume, image, options):
+def create(volume, image, options, files=(), size_kib=SIZE_KIB):
     """A new volume with the EFI image in the removable-media place and its options beside it.
 
-    options is the list of key=value lines for waymark.cfg.
+    options is the list of key=value lines for waymark.cfg; files are (path, name in the root).
     """
     volume = Path(volume)
     volume.unlink(missing_ok=True)
     cfg = volume.with_name("waymark.cfg")
     cfg.write_text("".join(line + "\n" for line in options), encoding="ascii", newline="\n")
-    run("mformat", "-C", "-i", volume, "-T", str(SIZE_KIB * 2), "-h", "64", "-s", "32",
+    run("mformat", "-C", "-i", volume, "-T", str(size_kib * 2), "-h", "64", "-s", "32",
         "-v", "WAYMARK", "::")
     run("mmd", "-i", volume, "::/EFI", "::/EFI/BOOT")
     run("mcopy", "-i", volume, image, "::/EFI/BOOT/BOOTX64.EFI")
     run("mcopy", "-i", volume, cfg, "::/EFI/BOOT/waymark.cfg")
+    for path, name in files:
+        run("mcopy", "-i", volume, path, "::/" + name)
 
 
 def results(volume, folder):

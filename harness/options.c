@@ -3,6 +3,7 @@
 #include "harness/options.h"
 
 #include "harness/format.h"
+#include "harness/options_program.h"
 #include "hw/string.h"
 
 void options_default(struct options *o)
@@ -160,6 +161,14 @@ static const char *set_numeric(struct options *o, const char *key, const char *v
         if (number < 1 || number > 1000000)
             return "a number from 1 to 1000000";
         o->fuzz = (unsigned)number;
+    } else if (strcmp(key, "seconds") == 0) {
+        if (number > 1000000)
+            return "a number up to 1000000";
+        o->seconds = (unsigned)number;
+    } else if (strcmp(key, "trace-kib") == 0) {
+        if (number < 4096 || number > 4194304)
+            return "a number from 4096 to 4194304";
+        o->trace_kib = (unsigned)number;
     } else {
         if (number < 50 || number > 115200 || 115200 % number != 0)
             return "a divisor of 115200 that is at least 50";
@@ -206,6 +215,10 @@ static bool *switch_of(struct options *o, const char *key)
         return &o->lava;
     if (strcmp(key, "journal") == 0)
         return &o->journal;
+    if (strcmp(key, "crossings") == 0)
+        return &o->crossings;
+    if (strcmp(key, "untraced") == 0)
+        return &o->untraced;
     return strcmp(key, "x2apic") == 0 ? &o->x2apic : NULL;
 }
 
@@ -231,9 +244,11 @@ static bool is_one_of(const char *key, const char *const *keys)
 static const char *set_option(struct options *o, const char *key, const char *value,
                               bool *unknown)
 {
-    static const char *const numeric[] = {"seed", "cpus", "fuzz", "baud", NULL};
+    static const char *const numeric[] = {"seed",    "cpus",      "fuzz", "baud",
+                                          "seconds", "trace-kib", NULL};
     static const char *const choice[] = {"provider", "selftest", "prove", "exit", NULL};
     static const char *const model[] = {"policy", "defect", "cpuid", NULL};
+    static const char *const program[] = {"program", "path", "arg", NULL};
     bool *flag = switch_of(o, key);
 
     if (flag)
@@ -244,6 +259,8 @@ static const char *set_option(struct options *o, const char *key, const char *va
         return set_choice(o, key, value);
     if (is_one_of(key, model))
         return add_model_word(o, key, value);
+    if (is_one_of(key, program))
+        return options_set_program(o, key, value);
     if (strcmp(key, "run") == 0)
         return set_text(o->run, sizeof(o->run), value);
     if (strcmp(key, "skip") == 0)
@@ -273,8 +290,13 @@ static bool parse_one(struct options *o, char *word, char *error, size_t error_b
     if (unknown)
         fmt(error, error_bytes,
             "unknown option '%.40s': known are run skip profile provider selftest prove exit "
+<<<<<<< HEAD
             "cpus serial baud soak bench list verbose x2apic journal lava seed fuzz policy "
             "defect cpuid",
+=======
+            "cpus serial baud soak bench list verbose x2apic journal seed fuzz policy defect "
+            "cpuid program path arg crossings untraced seconds trace-kib",
+>>>>>>> 808e2aa (Trace a program of one's own: loader, run time, trace.wtr)
             word);
     else if (wanted)
         fmt(error, error_bytes, "option '%.20s' has the value '%.40s', wanted %s", word,
@@ -290,7 +312,7 @@ static bool is_space(char c)
 bool options_parse(struct options *o, const char *text, size_t bytes, char *error,
                    size_t error_bytes)
 {
-    char word[OPTION_TEXT_BYTES + 16];
+    char word[4 * OPTION_TEXT_BYTES];
     size_t used;
 
     for (size_t at = 0; at < bytes && text[at];) {

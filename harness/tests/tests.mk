@@ -69,7 +69,8 @@ HOST_TESTS += test_format
 test_format_SRCS = harness/tests/test_format.c harness/format.c
 
 HOST_TESTS += test_options
-test_options_SRCS = harness/tests/test_options.c harness/options.c harness/format.c
+test_options_SRCS = harness/tests/test_options.c harness/options.c \
+                    harness/options_program.c harness/format.c
 HOST_TESTS += test_ds_range
 test_ds_range_SRCS := harness/tests/test_ds_range.c harness/tests/fake_regs.c ds/range.c \
                       ds/layout.c

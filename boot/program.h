@@ -1,0 +1,17 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* A program of the user's own: from the boot volume, and its trace back onto it. */
+#ifndef BOOT_PROGRAM_H
+#define BOOT_PROGRAM_H
+
+#include "harness/options.h"
+
+/*
+ * Reads and judges the file that program= names, and takes memory for its trace. NULL when it
+ * can be run, else a line that says why not. After platform_memory.
+ */
+const char *program_prepare(const struct options *options);
+
+/* Runs it; the files of this run are open. */
+void program_run_traced(void);
+
+#endif

@@ -1,0 +1,227 @@
+# SPDX-License-Identifier: BSD-2-Clause
+"""Trace a program of one's own: boot the image with it in QEMU, fetch out/trace.wtr.
+
+trace_run.py [options] PROGRAM [ARGUMENT...]
+
+PROGRAM is a static x86-64 ELF file.  Its output is passed on; its trace, output and registers
+are files in --out.  0 it ran to its end, whatever its exit code; 1 an exception ended it, or it
+was stopped; 2 it could not be traced; 3 bad usage or a file that cannot be loaded.  The last
+line says `status: N reason`.
+"""
+
+import os
+import re
+import signal
+import struct
+import subprocess
+import sys
+from pathlib import Path
+
+if __name__ == "__main__":
+    # Run as a file: make the package harness importable whatever the current folder is.
+    sys.path[0] = str(Path(__file__).resolve().parent.parent)
+
+from harness import fat, judge, qemu, run, wire  # noqa: E402
+
+FAULT = 1
+FILES = ("trace.wtr", "program.out", "program.err", "serial.log", "qemu.log")
+OUTPUT = 13                 # WTR_OUTPUT of wtr_format.h
+LAST = 32                   # branches shown before a fault
+VECTORS = {0: "divide error", 1: "debug exception", 3: "breakpoint", 6: "invalid opcode",
+           7: "no coprocessor", 12: "stack fault", 13: "general protection", 14: "page fault",
+           16: "x87 error", 17: "alignment check", 19: "SIMD error"}
+
+
+def arguments(words):
+    parser = run.Arguments(prog="trace_run.py", description=__doc__.splitlines()[0])
+    parser.add_argument("--image", default="out/BOOTX64.EFI", help="the EFI image to boot")
+    parser.add_argument("--out", default="out", help="folder for everything that is written")
+    parser.add_argument("--accel", default="tcg", choices=["tcg", "kvm"])
+    parser.add_argument("--cpu", default="Haswell,+svm", help="QEMU's -cpu")
+    parser.add_argument("--seconds", type=int, default=600,
+                        help="the program is stopped then (default 600)")
+    parser.add_argument("--memory", type=int, default=512, help="of the machine, in MiB")
+    parser.add_argument("--volume", type=int, default=256,
+                        help="of the boot volume, in MiB: what the trace may take")
+    parser.add_argument("--option", action="append", default=[], metavar="KEY=VALUE",
+                        help="an option of the image, as crossings=1")
+    parser.add_argument("program")
+    parser.add_argument("words", nargs="*", metavar="argument")
+    split = words.index("--") if "--" in words else len(words)
+    args, rest = parser.parse_known_args(words[:split])
+    args.words += rest + words[split + 1:]
+    return args
+
+
+def encoded(text):
+    """Any bytes as one word of the image's options."""
+    return "".join(chr(b) if 33 <= b < 127 and b != 37 else "%%%02X" % b
+                   for b in os.fsencode(text))
+
+
+def volume_name(path):
+    """What the file is called on the volume: its own name where that is plain."""
+    name = Path(path).name
+    plain = re.fullmatch(r"[A-Za-z0-9_][A-Za-z0-9._-]{0,60}", name)
+    return name if plain and name.lower() not in ("efi", "waymark") else "program.elf"
+
+
+def image_options(args):
+    """The lines of waymark.cfg."""
+    path = encoded(Path(args.program).resolve())
+    if len(path) > 250:
+        path = encoded(Path(args.program).name)
+    lines = ["exit=debug", "program=" + volume_name(args.program), "path=" + path]
+    lines += ["arg=" + encoded(word) for word in args.words]
+    if sum(map(len, lines)) > 3500:
+        raise run.Usage("the arguments are longer than 3500 bytes: put them into the program")
+    return lines + ["seconds=%d" % args.seconds] + args.option + ["exit=debug"]
+
+
+def boot(args, env):
+    """(log, ending, folder of results or None) of one run in QEMU."""
+    out = Path(args.out)
+    if not Path(args.image).is_file():
+        raise qemu.Missing("%s does not exist: build it with make" % args.image)
+    if not Path(args.program).is_file():
+        raise run.Usage("%s is no file: give PROG=path/to/elf" % args.program)
+    lines = image_options(args)
+    fat.present()
+    out.mkdir(parents=True, exist_ok=True)
+    for name in FILES:
+        (out / name).unlink(missing_ok=True)
+    volume = out / "trace.img"
+    fat.create(volume, args.image, lines, [(args.program, volume_name(args.program))],
+               args.volume * 1024)
+    words = qemu.command(qemu.find_qemu(env), qemu.find_firmware(env), out, volume, args.accel,
+                         args.cpu)
+    words[words.index("-m") + 1] = "%dM" % args.memory
+    budgets = qemu.Budgets()
+    budgets.check, budgets.total = None, args.seconds + 300
+    parser = wire.Parser()
+    with qemu.Machine(words, out / "serial.log", out / "qemu.log") as machine:
+        ending = machine.watch(parser, budgets)
+    newest = fat.results(volume, out / "volume")
+    volume.unlink()
+    return parser.finish(), ending, newest
+
+
+def outputs(data):
+    """Standard output and standard error, out of the trace."""
+    streams = {1: b"", 2: b""}
+    at = struct.unpack_from("<I", data, 12)[0] if len(data) >= 16 else len(data)
+    while at + 24 <= len(data):
+        kind, _, size, _, _ = struct.unpack_from("<HHIII", data, at)
+        if size < 16:
+            break
+        if kind == OUTPUT:
+            count, stream = struct.unpack_from("<II", data, at + 16)
+            streams[stream] = streams.get(stream, b"") + data[at + 24:at + 24 + count]
+        at += size
+    return streams[1], streams[2]
+
+
+def facts(log):
+    """key=value of the image's `program` lines, numbers as numbers."""
+    found = {}
+    for line in log.comments:
+        if line.startswith("program "):
+            for key, value in re.findall(r"(\S+?)=(\S+)", line[8:]):
+                base = 10 if re.fullmatch(r"\d+", value) else 0
+                found[key] = int(value) if base else value
+    return found
+
+
+def trouble(log, ending):
+    """(status, reason) when the image did not come to trace the program's end, else None."""
+    if log.end and log.end.verdict == "usage":
+        return judge.USAGE, "; ".join(log.messages)
+    said = [line[17:] for line in log.comments if line.startswith("program trouble: ")]
+    wrong = said + [fault.text for fault in log.faults if fault.kind != "plan"]
+    if ending.text or wrong or not log.end:
+        return judge.ERROR, (wrong + [ending.text, "no end line"])[0]
+    return None
+
+
+def last_branches(args):
+    """The branches before the end, with names where wtr is built."""
+    wtr = Path(args.image).parent / "wtr"
+    if not wtr.is_file():
+        return ["build %s to see the last branches" % wtr]
+    done = subprocess.run([wtr, "list", Path(args.out) / "trace.wtr"], capture_output=True,
+                          text=True, errors="replace", check=False)
+    rows = [line for line in done.stdout.splitlines() if not line.startswith("#")]
+    return ["last branches:"] + ["  " + row for row in rows[-LAST:]]
+
+
+def show_end(args, log, found):
+    """How the program ended; (status, reason)."""
+    if "exit" in found:
+        print("program: exit %d, %d system calls" % (found["exit"], found["calls"]))
+        return judge.PASS, "the program ran to its end"
+    if "vector" in found:
+        name = VECTORS.get(found["vector"], "vector %d" % found["vector"])
+        print("program: %s at %s (address %s, error %s)" % (
+            name, found["rip"], found["address"], found["error"]))
+        for line in log.comments:
+            if re.match("program (AVX|r)", line):
+                print(" " + line[7:])
+        print("\n".join(last_branches(args)))
+        return FAULT, "the program was ended by an exception: " + name
+    return FAULT, "the program was stopped after %d seconds" % args.seconds
+
+
+def show_trace(args, found):
+    branches, micros = found["branches"], found["microseconds"]
+    each = found["bytes"] / branches if branches else 0
+    rate = branches / found["with_file"] * 1e6 if found["with_file"] else 0
+    print("trace: %d branches, %.2f bytes each, %d lost; %.3f s in the program, %.3f s with "
+          "the file: %d branches a second" % (
+              branches, each, found["lost"], micros / 1e6, found["with_file"] / 1e6, rate))
+    out = Path(args.out)
+    print("results: " + " ".join(str(out / name) for name in FILES[:4]))
+
+
+def report(args, log, ending, newest):
+    """Files and summary; (status, reason)."""
+    wrong = trouble(log, ending)
+    made = newest / "trace.wtr" if newest else None
+    out = Path(args.out)
+    if made and made.is_file():
+        made.replace(out / "trace.wtr")
+        streams = outputs((out / "trace.wtr").read_bytes())
+        for name, stream, data in zip(FILES[1:3], (sys.stdout, sys.stderr), streams):
+            (out / name).write_bytes(data)
+            stream.flush()
+            stream.buffer.write(data)
+            stream.flush()
+    elif not wrong:
+        wrong = judge.ERROR, "there is no trace.wtr on the volume"
+    if wrong:
+        return wrong
+    found = facts(log)
+    status, reason = show_end(args, log, found)
+    show_trace(args, found)
+    if found["lost"]:
+        reason += "; %d branches are lost: give a larger --volume" % found["lost"]
+    return status, reason
+
+
+def main(words, env):
+    """(status, reason) of a whole run."""
+    try:
+        args = arguments(words)
+        return report(args, *boot(args, env))
+    except run.Usage as error:
+        return judge.USAGE, str(error)
+    except (qemu.Missing, fat.Trouble, OSError) as error:
+        return judge.ERROR, str(error)
+    except KeyboardInterrupt:
+        return judge.ERROR, "interrupted"
+
+
+if __name__ == "__main__":
+    signal.signal(signal.SIGTERM, run.stop)
+    STATUS, REASON = main(sys.argv[1:], os.environ)
+    print("status: %d %s" % (STATUS, REASON), flush=True)
+    sys.exit(STATUS)
