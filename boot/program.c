@@ -14,7 +14,7 @@
 
 #define PATH_UNITS   160
 #define MEMORY_MOST  (128u << 20)
-#define MEMORY_LEAST (4u << 20)
+#define MEMORY_LEAST (512u << 10)
 #define TABLES_SHARE 8 /* of the page pool, kept for page tables and the suite */
 /* Device registers; in the identity map, and the local APIC is among them. */
 #define DEVICES_START 0xC0000000ull

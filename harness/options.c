@@ -166,8 +166,8 @@ static const char *set_numeric(struct options *o, const char *key, const char *v
             return "a number up to 1000000";
         o->seconds = (unsigned)number;
     } else if (strcmp(key, "trace-kib") == 0) {
-        if (number < 4096 || number > 4194304)
-            return "a number from 4096 to 4194304";
+        if (number < 512 || number > 4194304)
+            return "a number from 512 to 4194304";
         o->trace_kib = (unsigned)number;
     } else {
         if (number < 50 || number > 115200 || 115200 % number != 0)

@@ -20,11 +20,11 @@
 #include "hw/regs.h"
 #include "hw/string.h"
 
-#define CAPACITY    16384u /* records of the BTS buffer */
-#define AREA_BYTES  PAGE_BYTES
-#define STORE_BYTES (AREA_BYTES + CAPACITY * sizeof(struct bts_record))
-#define LAST_BYTES  0x10000u /* of the file: kept for the records at the end */
-#define HEARTBEAT   2000000u /* APIC timer ticks between looks at the clock */
+#define CAPACITY   16384u /* records of the BTS buffer, where memory is not scarce */
+#define SHARE      16u    /* of the memory that the buffer may take */
+#define AREA_BYTES PAGE_BYTES
+#define LAST_BYTES 0x10000u /* of the file: kept for the records at the end */
+#define HEARTBEAT  2000000u /* APIC timer ticks between looks at the clock */
 
 static struct {
     struct program_services with;
@@ -35,6 +35,7 @@ static struct {
     struct recorder recorder;
     struct bts bts;
     struct pmi pmi;
+    size_t capacity, store_bytes; /* the buffer's records; it and the area */
     bool open, traced, off_os;
     const char *trouble; /* the suite's own means failed */
     unsigned pieces;
@@ -79,7 +80,7 @@ static struct recorder *recorder(void)
 
 static bool memory_low(void)
 {
-    return recorder()->bytes - recorder()->used < 2 * recorder_worst(CAPACITY);
+    return recorder()->bytes - recorder()->used < 2 * recorder_worst(state.capacity);
 }
 
 static bool on_pmi(struct trap_frame *frame, void *arg)
@@ -149,8 +150,8 @@ static bool start_trace(void)
     struct program *p = &state.program;
     const struct bts_config config = {
         .base = (uint64_t)state.with.memory + AREA_BYTES,
-        .bytes = CAPACITY * sizeof(struct bts_record),
-        .threshold_records = state.off_os ? CAPACITY / 4 * 3 : CAPACITY / 2,
+        .bytes = state.capacity * sizeof(struct bts_record),
+        .threshold_records = state.off_os ? state.capacity / 4 * 3 : state.capacity / 2,
         .interrupt = true,
         .off_os = state.off_os,
         .tables = &p->space.cr3,
@@ -230,10 +231,10 @@ static bool write_out(void)
 /* The memory of the next piece: never more than the file can take. */
 static void next_piece(void)
 {
-    uint64_t room = state.with.room(), most = state.with.memory_bytes - STORE_BYTES;
+    uint64_t room = state.with.room(), most = state.with.memory_bytes - state.store_bytes;
 
     room = room > LAST_BYTES ? room - LAST_BYTES : 0;
-    if (room < 3 * recorder_worst(CAPACITY))
+    if (room < 3 * recorder_worst(state.capacity))
         recorder()->dropping = true;
     recorder()->bytes = recorder()->dropping || room > most ? most : room;
 }
@@ -245,7 +246,7 @@ static void print_fault(const struct program *p)
     const struct trap_frame *f = &p->frame;
     const uint64_t *r = &f->r15;
 
-    out_line("# program fault vector=%llu error=%llx rip=%llx address=%llx",
+    out_line("# program fault vector=%llu error=0x%llx rip=0x%llx address=0x%llx",
              (unsigned long long)f->vector, (unsigned long long)f->error,
              (unsigned long long)f->rip, (unsigned long long)p->address);
     if (p->avx)
@@ -312,9 +313,13 @@ void harness_program(void)
 {
     state.platform = suite_state()->platform;
     state.traced = !state.options->untraced;
+    state.capacity = state.with.memory_bytes / SHARE / sizeof(struct bts_record);
+    if (state.capacity > CAPACITY)
+        state.capacity = CAPACITY;
+    state.store_bytes = AREA_BYTES + state.capacity * sizeof(struct bts_record);
     state.off_os = cpu_has_ds_cpl() && !state.options->crossings;
     *recorder() = (struct recorder){
-        .memory = state.with.memory + STORE_BYTES,
+        .memory = state.with.memory + state.store_bytes,
         .crossings = state.options->crossings,
         .kernel_low = state.platform->image_base,
         .kernel_high = state.platform->image_base + state.platform->image_bytes,

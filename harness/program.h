@@ -26,8 +26,6 @@ struct program_services {
     bool (*append)(const void *bytes, size_t count);
 };
 
-#define PROGRAM_MEMORY_LEAST (3u << 20)
-
 /* NULL when the program can be run, else a line that says why not and the way out. */
 const char *harness_program_check(const struct program_services *services,
                                   const struct options *options);

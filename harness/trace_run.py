@@ -193,7 +193,7 @@ def report(args, log, ending, newest):
         for name, stream, data in zip(FILES[1:3], (sys.stdout, sys.stderr), streams):
             (out / name).write_bytes(data)
             stream.flush()
-            stream.buffer.write(data)
+            stream.buffer.write(data if data.endswith(b"\n") or not data else data + b"\n")
             stream.flush()
     elif not wrong:
         wrong = judge.ERROR, "there is no trace.wtr on the volume"

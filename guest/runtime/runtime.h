@@ -1,15 +1,13 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
  * What a program can use that is compiled with `make program SRC=file.c`: the few functions
- * below, main(argc, argv), SSE. Runs on Linux as well, with the same output.
+ * below, main with or without (int argc, char **argv), SSE. Runs on Linux as well.
  */
 #ifndef GUEST_RUNTIME_H
 #define GUEST_RUNTIME_H
 
 #include <stddef.h>
 #include <stdint.h>
-
-int main(int argc, char **argv);
 
 _Noreturn void exit(int code); /* its low 8 bits count */
 

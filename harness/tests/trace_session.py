@@ -1,0 +1,164 @@
+# SPDX-License-Identifier: BSD-2-Clause
+"""Programs traced for real in QEMU: every branch, the output and the exit code are compared with
+the same file run and single-stepped on the host.
+
+trace_session.py programs|files BUILD-FOLDER OWN-FOLDER
+"""
+
+import json
+import re
+import struct
+import subprocess
+import sys
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parent.parent.parent
+sys.path[0] = str(ROOT)
+
+from harness.tests import wtr_file  # noqa: E402
+
+# Program, its words, further options of the run.
+RUNS = (
+    ("fib", [], []), ("sort", [], []), ("calls", [], []), ("deep", [], []), ("floats", [], []),
+    ("strings", ["a b", "%x #y", "the quick brown fox jumps over the lazy dog"], []),
+    # Memory for few records only: the program stops and goes on many times.
+    ("writes", [], ["--option", "trace-kib=512"]),
+    ("loop", ["20000"], []),
+    ("fault", [], []),
+)
+
+
+class Session:
+    """Where things are, and what went wrong so far."""
+
+    def __init__(self, out, place):
+        self.out, self.place = Path(out), Path(place)
+        self.place.mkdir(parents=True, exist_ok=True)
+        self.complaints = []
+
+    def same(self, got, want, what):
+        if got != want:
+            self.complaints.append("%s: %.300r, expected %.300r" % (what, got, want))
+
+    def trace(self, program, words=(), options=(), status=0):
+        """Trace it; what the runner said."""
+        done = subprocess.run(
+            [sys.executable, ROOT / "harness/trace_run.py", "--image",
+             self.out / "BOOTX64.EFI", "--out", self.place, *options, program, "--", *words],
+            capture_output=True, text=True, errors="replace", timeout=300, check=False)
+        self.same(done.returncode, status, "%s: status (%s)" % (
+            Path(program).name, "\n".join(done.stdout.splitlines()[-3:])))
+        return done.stdout
+
+    def branches(self, trace):
+        """(from, to) of each branch, by the second reader of the format."""
+        return [pair[1:3] for pair in wtr_file.all_branches(trace.read_bytes())]
+
+
+def compare(session, name, words, options):
+    """One program here and there; the number of branches."""
+    program = session.out / "programs" / name
+    host = subprocess.run([program, *words], capture_output=True, check=False)
+    text = session.trace(program, words, options, status=1 if host.returncode < 0 else 0)
+    for stream, path in ((host.stdout, "program.out"), (host.stderr, "program.err")):
+        session.same((session.place / path).read_bytes(), stream, name + ": " + path)
+    if host.returncode >= 0:
+        session.same(re.findall(r"^program: exit (\d+)", text, re.M), [str(host.returncode)],
+                     name + ": exit code")
+    else:
+        check_fault(session, text)
+    recorded = session.place / (name + ".ptrace.wtr")
+    subprocess.run([session.out / "host/record_ptrace", "-o", recorded, program, *words],
+                   stdout=subprocess.DEVNULL, check=True)
+    want = session.branches(recorded)
+    got = session.branches(session.place / "trace.wtr")
+    if got != want:
+        at = next((i for i, pair in enumerate(zip(got, want)) if pair[0] != pair[1]),
+                  min(len(got), len(want)))
+        session.complaints.append("%s: branch %d of %d is %s, expected %s of %d" % (
+            name, at, len(got), got[at:at + 1], want[at:at + 1], len(want)))
+    check_trace(session, name, [str(program.resolve()), *words])
+    return len(want)
+
+
+def check_fault(session, text):
+    """A fault is told with its place, its registers, and the way to it."""
+    session.same(re.findall(r"^program: (page fault) at 0x[0-9a-f]+ \(address 0x[0-9a-f]+, "
+                            r"error 0x7\)$", text, re.M), ["page fault"], "fault")
+    session.same(len(re.findall(r"^ +rax=", text, re.M)), 1, "registers")
+    rows = text.split("last branches:\n")[-1].splitlines()
+    session.same(any("spoil" in row for row in rows[:32]), True, "spoil in the last branches")
+    kinds = dict((kind, body) for kind, _, _, body, _ in wtr_file.read(
+        (session.place / "trace.wtr").read_bytes()))
+    vector, error, rip, _ = struct.unpack("<IIQQ", kinds["exception"])
+    how, code, last = struct.unpack("<IiQ", kinds["exit"])
+    session.same((vector, error, how, code, last), (14, 7, 1, 14, rip), "exception and exit")
+
+
+def check_trace(session, name, words):
+    """The trace explains itself: wtr finds it whole, possible and with its words."""
+    trace = session.place / "trace.wtr"
+    done = subprocess.run([session.out / "wtr", "check", trace], capture_output=True, text=True,
+                          check=False)
+    session.same((done.returncode, done.stdout[:4]), (0, "ok: "), name + ": wtr check: " +
+                 done.stdout + done.stderr)
+    kinds = {kind: body for kind, _, _, body, _ in wtr_file.read(trace.read_bytes())}
+    count = struct.unpack_from("<I", kinds["arguments"])[0]
+    session.same(kinds["arguments"][8:8 + count],
+                 b"".join(word.encode() + b"\0" for word in words), name + ": words")
+    session.same("lost" in kinds, False, name + ": lost")
+
+
+def programs(session):
+    """Every program of RUNS."""
+    total = sum(compare(session, *run) for run in RUNS)
+    print("%d branches of %d programs" % (total, len(RUNS)))
+
+
+def unlike(program, target, at, value):
+    """A copy of the program with other bytes at an offset."""
+    data = bytearray(program.read_bytes())
+    data[at:at + len(value)] = value
+    target.write_bytes(data)
+    return target
+
+
+def files(session):
+    """Files that are no program to trace: one line each, status 3, nothing run."""
+    good, place = session.out / "programs/fib", session.place
+    text = place / "script"
+    text.write_text("#!/bin/sh\n")
+    short = place / "short"
+    short.write_bytes(good.read_bytes()[:3000])
+    wrong = [(text, "is not an ELF file"), (short, "is cut short"),
+             (unlike(good, place / "32-bit", 4, b"\1"), "is a 32-bit program"),
+             (Path("/bin/true"), "is position-independent"),
+             (unlike(good, place / "entry", 24, struct.pack("<Q", 16)), "does not start in")]
+    for path, words in wrong:
+        said = session.trace(path, status=3).splitlines()[-1]
+        session.same(said.startswith("status: 3 %s %s" % (path.name, words)), True, said)
+        session.same((place / "trace.wtr").exists(), False, path.name + " left a trace")
+    said = session.trace(good, options=["--option", "trace-kib=1"], status=3)
+    session.same("status: 3 option 'trace-kib'" in said, True, said)
+    said = session.trace(place / "nothing", status=3)
+    session.same("is no file" in said, True, said)
+    kept = session.trace(good, options=["--option", "crossings=1"])
+    pairs = session.branches(place / "trace.wtr")
+    session.same(any(max(pair) < 1 << 40 and pair[1] > 1 << 24 for pair in pairs), True,
+                 "crossings=1 keeps none: " + kept)
+
+
+def main():
+    what, out, place = sys.argv[1:]
+    session = Session(out, place)
+    {"programs": programs, "files": files}[what](session)
+    for line in session.complaints:
+        print(line)
+    (session.place / "complaints.json").write_text(json.dumps(session.complaints))
+    print("%s: %s" % (what, "%d wrong" % len(session.complaints) if session.complaints
+                      else "as expected"))
+    return 1 if session.complaints else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
