@@ -88,6 +88,12 @@ enum ds_error bts_reset(struct bts *bts);
 /* Reset, and every slot made empty. */
 enum ds_error bts_clear(struct bts *bts);
 
+/*
+ * Software's own record: written where the processor would write its next one, as the processor
+ * would. The trace is stopped (DS_EBUSY). Whoever starts it again looks at the threshold.
+ */
+enum ds_error bts_put(struct bts *bts, const struct bts_record *record);
+
 /* True for a slot that no record was written to since bts_clear or bts_setup. */
 bool bts_slot_empty(const struct bts_record *slot);
 

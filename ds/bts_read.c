@@ -225,3 +225,25 @@ enum ds_error bts_clear(struct bts *bts)
     bts->reading = false;
     return DS_OK;
 }
+
+enum ds_error bts_put(struct bts *bts, const struct bts_record *record)
+{
+    enum ds_error error = begin(bts);
+    size_t slot;
+
+    if (error != DS_OK)
+        return error;
+    error = bts_index(bts, &slot);
+    if (error == DS_OK) {
+        /* A processor may leave the index at the maximum, or move it to the base. */
+        slot = slot == bts->capacity ? 0 : slot;
+        memcpy((void *)slot_at(bts, slot), record, sizeof(*record));
+        /* With interrupts the index stays at the maximum: it has passed the threshold. */
+        slot++;
+        if (slot == bts->capacity && !(bts->debugctl & DEBUGCTL_BTINT))
+            slot = 0;
+        *(volatile uint64_t *)&bts->area->bts_index = (uintptr_t)slot_at(bts, slot);
+    }
+    bts->reading = false;
+    return error;
+}

@@ -122,8 +122,10 @@ struct ds_context *context_here(void)
 void context_set_task(struct ds_task *task)
 {
     task_on[cpu_index()] = task;
-    if (task)
+    if (task) {
         task->cpu = cpu_index();
+        task->ran = true;
+    }
 }
 
 enum ds_error context_load(struct ds_context *context)

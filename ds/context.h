@@ -30,6 +30,8 @@ struct ds_context;
 struct ds_task {
     struct ds_context *context;
     unsigned cpu; /* processor that it runs on, or ran on last */
+    uint32_t id;  /* in marks */
+    bool ran;     /* cpu says where */
 };
 
 struct ds_context {

@@ -69,6 +69,18 @@ static bool threshold_fits(const struct session_request *request)
     return request->threshold > 0 && request->threshold < capacity;
 }
 
+void session_mark(struct session *session, enum record_kind kind, uint32_t detail)
+{
+    struct record record = {.kind = (uint16_t)kind, .detail = detail};
+    struct bts_record slot;
+
+    if (!session || !session->marks)
+        return;
+    record.clock = machine.clock ? machine.clock() : 0;
+    slot = record_to_mark(&record);
+    bts_put(&session->bts, &slot);
+}
+
 static enum ds_error refuse(enum ds_error error, const char **why, const char *words)
 {
     *why = words;

@@ -45,7 +45,7 @@ struct session_request {
     enum session_origin origin;
     size_t threshold; /* records from the origin, inside the buffer, or SESSION_NO_THRESHOLD */
     bool user, kernel;
-    bool marks;     /* wants software marks (arrives, departs, lost) in the ring */
+    bool marks;     /* wants software marks (ds/records.h) in the ring */
     bool suspended; /* do not start yet: one resume is owed */
     /* NULL with a threshold: the overflow suspends the session and sets a flag. */
     session_overflow *overflow;
@@ -63,9 +63,10 @@ struct session_result {
 /* How the machine is, once for all processors. */
 struct session_machine {
     struct pool *pool;
-    bool has_bts;    /* the gate's word */
-    bool interrupts; /* the LVT performance entry is ours to program */
-    uint32_t lvt;    /* its value, unmasked */
+    bool has_bts;            /* the gate's word */
+    bool interrupts;         /* the LVT performance entry is ours to program */
+    uint32_t lvt;            /* its value, unmasked */
+    uint64_t (*clock)(void); /* for marks; NULL: they say 0 */
 };
 /* Forgets every session. Nothing may be loaded on any processor. */
 void session_init(const struct session_machine *machine);
@@ -126,8 +127,9 @@ struct session_status {
 enum ds_error session_status(session_id id, struct session_status *status);
 
 /*
- * The scheduler, with interrupts off: trace off, DS_AREA, DEBUGCTL last. Either may be NULL. A
- * task that comes to a processor with a session of its own runs there untraced.
+ * The scheduler, with interrupts off: trace off, DEPARTS into the old ring, ARRIVES into the
+ * new one, DS_AREA, DEBUGCTL last. Either may be NULL. A task that comes to a processor with a
+ * session of its own runs there untraced; that session gets both marks.
  */
 enum ds_error session_switch(struct ds_task *from, struct ds_task *to);
 

@@ -216,15 +216,38 @@ static void overflowed(struct session *session)
         __atomic_fetch_add(&session->suspended, 1, __ATOMIC_SEQ_CST);
 }
 
+/* What is stored for while this task runs: its own ring, or the processor's. */
+static struct session *watcher(const struct ds_task *task)
+{
+    struct session *here = of(context_here());
+
+    return here && !here->context->task ? here : task ? of(task->context) : NULL;
+}
+
+/* Both traces are off. */
+static void mark_switch(const struct ds_task *from, const struct ds_task *to)
+{
+    unsigned cpu = cpu_index();
+
+    if (from)
+        session_mark(watcher(from), RECORD_DEPARTS, from->id);
+    if (to && to->ran && to->cpu != cpu)
+        session_mark(watcher(to), RECORD_MIGRATE, to->cpu | cpu << 16);
+    if (to)
+        session_mark(watcher(to), RECORD_ARRIVES, to->id);
+}
+
 enum ds_error session_switch(struct ds_task *from, struct ds_task *to)
 {
-    struct session *leaving = from ? of(from->context) : NULL;
+    struct session *leaving;
     struct ds_context *next;
     enum ds_error error = DS_OK;
 
     session_call_begins();
+    leaving = watcher(from);
     if (leaving)
         session_hold(leaving);
+    mark_switch(from, to);
     context_set_task(to);
     next = context_here();
     if (!next || !next->loaded || next->loaded_cpu != cpu_index())

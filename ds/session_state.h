@@ -4,6 +4,7 @@
 #define DS_SESSION_STATE_H
 
 #include "ds/pmi.h"
+#include "ds/records.h"
 #include "ds/session.h"
 
 struct session {
@@ -20,6 +21,9 @@ struct session {
     volatile bool overflowed;
     volatile uint32_t suspended;
 };
+
+/* Puts a mark of this kind into the ring of a session that wants any; the trace is off. */
+void session_mark(struct session *session, enum record_kind kind, uint32_t detail);
 
 /* The live session of that id, or NULL. */
 struct session *session_find(session_id id);
