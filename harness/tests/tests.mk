@@ -72,7 +72,8 @@ HOST_TESTS += test_format
 test_format_SRCS = harness/tests/test_format.c harness/format.c
 
 HOST_TESTS += test_options
-test_options_SRCS = harness/tests/test_options.c harness/options.c harness/format.c
+test_options_SRCS = harness/tests/test_options.c harness/options.c \
+                    harness/options_program.c harness/format.c
 HOST_TESTS += test_ds_range
 test_ds_range_SRCS := harness/tests/test_ds_range.c harness/tests/fake_regs.c ds/range.c \
                       ds/layout.c
@@ -106,6 +107,9 @@ test_ds_switch_SRCS := harness/tests/test_ds_switch.c harness/tests/fake_regs.c 
 HOST_TESTS += test_ds_fuzz
 test_ds_fuzz_SRCS := harness/tests/fuzz_ds_session.c harness/tests/fake_regs.c $(DS_SRCS)
 
+HOST_TESTS += test_model_legacy
+test_model_legacy_SRCS = harness/tests/test_model_legacy.c \
+    $(filter-out %/test_model_events.c,$(test_model_events_SRCS))
 HOST_TESTS += test_model_events
 test_model_events_SRCS := harness/tests/test_model_events.c \
     $(addprefix hw/model/,deliver.c emulate.c far.c syscall.c system.c operand.c segment.c \
