@@ -290,13 +290,8 @@ static bool parse_one(struct options *o, char *word, char *error, size_t error_b
     if (unknown)
         fmt(error, error_bytes,
             "unknown option '%.40s': known are run skip profile provider selftest prove exit "
-<<<<<<< HEAD
             "cpus serial baud soak bench list verbose x2apic journal lava seed fuzz policy "
-            "defect cpuid",
-=======
-            "cpus serial baud soak bench list verbose x2apic journal seed fuzz policy defect "
-            "cpuid program path arg crossings untraced seconds trace-kib",
->>>>>>> 808e2aa (Trace a program of one's own: loader, run time, trace.wtr)
+            "defect cpuid program path arg crossings untraced seconds trace-kib",
             word);
     else if (wanted)
         fmt(error, error_bytes, "option '%.20s' has the value '%.40s', wanted %s", word,

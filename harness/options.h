@@ -43,7 +43,6 @@ struct options {
     enum option_exit exit;         /* exit=return|debug|shutdown */
     enum option_prove prove;       /* prove=defects|policies: judge the suite by the stand-in */
     unsigned cpus;                 /* cpus=1..64: processors to use; 0 = not given */
-<<<<<<< HEAD
     /* serial=com1..com4|0xPORT|mem:0xADDRESS[/STRIDE]|acpi, up to four of them, or none. */
     struct option_serial serial[OPTION_SERIAL_MAX];
     unsigned serials;
@@ -58,17 +57,6 @@ struct options {
     bool x2apic;       /* x2apic=0|1: switch the local APIC where enumerated */
     uint64_t seed;     /* seed=N, decimal or 0x */
     unsigned fuzz;     /* fuzz=N: generated programs, from that seed on; 0 = few */
-=======
-    uint16_t serial_port;          /* serial=com1..com4|0xPORT|none; 0 = none */
-    uint32_t baud;                 /* baud=9600..115200 */
-    bool soak;                     /* soak=0|1: long counts */
-    bool bench;                    /* bench=0|1: measure instead of judging */
-    bool list;                     /* list=0|1: print the checks, run none */
-    bool verbose;                  /* verbose=0|1: detail lines on passes too */
-    bool journal;                  /* journal=0|1: keep one, and go on with one */
-    bool x2apic;                   /* x2apic=0|1: switch the local APIC where enumerated */
-    uint64_t seed;                 /* seed=N, decimal or 0x */
-    unsigned fuzz;                 /* fuzz=N: generated programs, from that seed on; 0 = few */
     /* program=NAME: trace this file of the boot volume instead of running checks */
     char program[128];
     char path[OPTION_TEXT_BYTES]; /* path=TEXT: what the trace calls it; empty = its name */
@@ -79,7 +67,6 @@ struct options {
     bool untraced;      /* untraced=0|1: run it without a trace */
     unsigned seconds;   /* seconds=N: end the program then; 0 = never */
     unsigned trace_kib; /* trace-kib=N: memory for the trace; 0 = as much as is sensible */
->>>>>>> 808e2aa (Trace a program of one's own: loader, run time, trace.wtr)
     unsigned model_words;
     char model_word[OPTION_MODEL_WORDS][64]; /* "policy=wrap:after", "defect=x", "cpuid=..." */
 };
