@@ -103,12 +103,19 @@ static uint32_t build_tables(enum legacy_mode mode)
     return (uint32_t)(uint64_t)pointers;
 }
 
-static void fill_gdt(struct legacy_state *s, uint32_t page, uint32_t base)
+/* Byte granularity, so that the limit is exact. */
+static uint64_t limited(uint64_t descriptor, uint32_t limit)
+{
+    return (descriptor & ~0x008F00000000FFFFull) | (limit & 0xFFFF) |
+           (uint64_t)(limit >> 16 & 0xF) << 48;
+}
+
+static void fill_gdt(struct legacy_state *s, uint32_t page, const struct legacy_call *call)
 {
     s->gdt[1] = based(CODE_32, page);
     s->gdt[2] = based(DATA_32, page);
-    s->gdt[LEGACY_PROGRAM_CS / 8] = based(CODE_32, base);
-    s->gdt[LEGACY_PROGRAM_SS / 8] = based(DATA_32, base);
+    s->gdt[LEGACY_PROGRAM_CS / 8] = based(CODE_32, call->base);
+    s->gdt[LEGACY_PROGRAM_SS / 8] = limited(based(DATA_32, call->base), call->limit);
     s->gdt[5] = based(CODE_16, page);
     s->gdt[SELECTOR_KERNEL_SS / 8] = DATA_32;
     s->gdt[SELECTOR_KERNEL_CS / 8] = CODE_64;
@@ -125,7 +132,7 @@ uint32_t legacy_run(const struct legacy_call *call)
 
     memset(s, 0, sizeof(*s));
     memcpy(s + 1, legacy_code, (size_t)(legacy_code_end - legacy_code));
-    fill_gdt(s, page, call->base);
+    fill_gdt(s, page, call);
     s->cr0 = (uint32_t)cr0_read();
     s->cr3 = (uint32_t)cr3_read();
     s->cr4 = (uint32_t)cr4_read();

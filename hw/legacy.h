@@ -24,6 +24,7 @@ enum legacy_mode {
 struct legacy_call {
     enum legacy_mode mode;
     uint32_t base;     /* linear, below 1 MiB, of its CS, DS, ES and SS; a multiple of 16 */
+    uint32_t limit;    /* of DS, ES and SS in protected mode: last offset, below 1 MiB */
     uint32_t entry;    /* offset in them: called far, returns by a far RET, result in EAX */
     uint32_t stack;    /* offset of the stack's end; below 64 KiB for real mode */
     uint32_t argument; /* in EDI */

@@ -23,7 +23,8 @@
 #include "hw/msr.h"
 #include "hw/string.h"
 
-#define CAPACITY 40
+#define CAPACITY 40 /* more than any program leaves */
+#define FEW      4
 #define EDGES    40
 
 /* CR0 as the manual has it. */
@@ -37,7 +38,8 @@ struct legacy {
     struct run *run;
     const struct ds_layout *layout;
     uint8_t *area, *buffer;
-    uint64_t base; /* of the buffer */
+    uint64_t base;   /* of the buffer */
+    size_t capacity; /* of it, in records */
     struct trace_record records[CAPACITY];
     size_t count;
     uint64_t index;
@@ -66,7 +68,7 @@ static void open_low(struct run *run)
 enum dtes64 { DTES64_AS_IT_IS, WITHOUT_DTES64 };
 
 /* Area and buffer, empty, in the layout that holds outside IA-32e mode. */
-static void prepare(struct run *run, struct legacy *l, enum dtes64 dtes64)
+static void prepare(struct run *run, struct legacy *l, enum dtes64 dtes64, size_t capacity)
 {
     if (dtes64 == WITHOUT_DTES64 && cpu_has_dtes64())
         gate_require(run, "no-dtes64");
@@ -77,12 +79,13 @@ static void prepare(struct run *run, struct legacy *l, enum dtes64 dtes64)
     l->area = low_memory() + LOW_AREA;
     l->buffer = low_memory() + LOW_BUFFER;
     l->base = (uint64_t)(uintptr_t)l->buffer + 64;
+    l->capacity = capacity;
     memset(l->area, CANARY_BYTE, PAGE_BYTES);
     memset(l->buffer, CANARY_BYTE, LOW_BUFFER_BYTES);
     ds_layout_put(l->layout, l->area, DS_BTS_BASE, l->base);
     ds_layout_put(l->layout, l->area, DS_BTS_INDEX, l->base);
     ds_layout_put(l->layout, l->area, DS_BTS_MAXIMUM,
-                  l->base + CAPACITY * l->layout->record_bytes);
+                  l->base + capacity * l->layout->record_bytes);
     /* Inside, so that it cannot pass for the maximum; BTINT is off. */
     ds_layout_put(l->layout, l->area, DS_BTS_THRESHOLD, l->base);
     run_defer(run, leave, NULL);
@@ -117,6 +120,7 @@ static uint32_t call_legacy(const struct workload *w, enum legacy_mode mode)
     struct legacy_call call = {
         .mode = mode,
         .base = low,
+        .limit = LOW_AREA - 1, /* area and buffer lie beyond it */
         .entry = (uint32_t)w->entry,
         .stack = low_stack(),
         .argument = low_data(),
@@ -162,27 +166,34 @@ static void collect(struct legacy *l)
     }
 }
 
+static const struct expected_edge *resolve(struct run *run, const struct workload *w,
+                                           size_t *count)
+{
+    static struct expected_edge edges[EDGES];
+    struct guest_place place = guest_place(trace_guest(run), GUEST_COMPAT, 0);
+
+    place.ring = 0;
+    *count = edges_resolve(w, &place, edges, EDGES);
+    NEED(run, *count <= EDGES, "%s has too many edges", w->name);
+    return edges;
+}
+
 static void trace_legacy(struct run *run, struct legacy *l, const char *name,
                          enum legacy_mode mode, enum dtes64 dtes64)
 {
     static uint8_t before[PAGE_BYTES];
-    static struct expected_edge edges[EDGES];
     const struct workload *w = trace_find(run, name);
-    struct guest_place place;
     struct compare_options options = {.keep_kernel = true};
+    const struct expected_edge *edges;
     struct compare_result result;
     size_t count;
 
-    prepare(run, l, dtes64);
+    prepare(run, l, dtes64, CAPACITY);
     memcpy(before, l->area, sizeof(before));
     execute(l, w, mode);
     collect(l);
     expect_untouched(l, before);
-    place = guest_place(trace_guest(run), GUEST_COMPAT, 0);
-    place.ring = 0;
-    count = edges_resolve(w, &place, edges, EDGES);
-    options.guest_low = place.low;
-    options.guest_high = place.high;
+    edges = resolve(run, w, &count);
     compare_trace(edges, count, l->records, l->count, &options, &result);
     if (!EXPECT(run, result.same, "%s in %s: %s, expected edge %zu of %zu, record %zu of %zu",
                 name, mode_names[mode], result.what, result.expected_index, count,
@@ -250,6 +261,38 @@ CHECK(layout_32, .name = "bts.legacy.layout_32", .clauses = "LAY-02 REC-01 ENUM-
     in_real_mode(run, WITHOUT_DTES64);
 }
 
+/* A buffer that wraps: only then base and maximum are looked at. */
+static void wrap(struct run *run, enum legacy_mode mode, const char *name, enum dtes64 dtes64)
+{
+    const struct workload *w = trace_find(run, name);
+    const struct expected_edge *edges;
+    struct legacy l;
+    unsigned bytes;
+    size_t count;
+
+    prepare(run, &l, dtes64, FEW);
+    execute(&l, w, mode);
+    bytes = l.layout->record_bytes;
+    edges = resolve(run, w, &count);
+    NEED(run, count > FEW, "%s does not fill the buffer", name);
+    for (size_t i = count - FEW; i < count; i++) {
+        struct bts_record r = ds_layout_record_get(l.layout, l.buffer + 64 + i % FEW * bytes);
+
+        EXPECT(run, (uint32_t)r.from == edges[i].from && (uint32_t)r.to == edges[i].to,
+               "%s: edge %zu of %zu is not in its slot", mode_names[mode], i, count);
+    }
+    EXPECT(run, all_canaries(l.buffer + 64 + FEW * bytes, l.buffer + LOW_BUFFER_BYTES),
+           "%s: a byte at or beyond the maximum changed", mode_names[mode]);
+    run_deferred_now(run);
+}
+
+CHECK(wraps, .name = "bts.legacy.wrap", .clauses = "LAY-02 BUF-02 BUF-05", .kind = MUST,
+      .needs = NEED_BTS)
+{
+    wrap(run, LEGACY_PROTECTED, "legacy.near", WITHOUT_DTES64);
+    wrap(run, LEGACY_REAL, "real.near", WITHOUT_DTES64);
+}
+
 /* Bits 63:32 for IA32_DS_AREA. */
 CHECK(area_high, .name = "bts.legacy.area_high", .clauses = "DCTL-06", .kind = CHARACTERISE,
       .needs = NEED_BTS)
@@ -257,7 +300,7 @@ CHECK(area_high, .name = "bts.legacy.area_high", .clauses = "DCTL-06", .kind = C
     static const char *const seen[] = {"gp", "drop", "keep"};
     struct legacy l;
 
-    prepare(run, &l, DTES64_AS_IT_IS);
+    prepare(run, &l, DTES64_AS_IT_IS, CAPACITY);
     execute(&l, trace_find(run, "legacy.high_half"), LEGACY_PROTECTED);
     REQUIRE(run, l.result < 3, "the program returned %x", l.result);
     run_observe(run, "bts.area-high", "%s", seen[l.result]);
@@ -271,7 +314,7 @@ CHECK(upper_fields, .name = "bts.legacy.upper_fields", .clauses = "LAY-09",
     struct legacy l;
     const uint8_t *third;
 
-    prepare(run, &l, DTES64_AS_IT_IS);
+    prepare(run, &l, DTES64_AS_IT_IS, CAPACITY);
     if (l.layout != &ds_layout_64) {
         run_skip(run, "the fields have 32 bits here");
         return;
@@ -295,7 +338,7 @@ CHECK(upper_half, .name = "bts.legacy.upper_half", .clauses = "REC-05", .kind = 
     uint64_t upper = 0;
     struct legacy l;
 
-    prepare(run, &l, DTES64_AS_IT_IS);
+    prepare(run, &l, DTES64_AS_IT_IS, CAPACITY);
     if (l.layout != &ds_layout_64) {
         run_skip(run, "records have 32-bit words here");
         return;
@@ -318,13 +361,13 @@ CHECK(real_filter, .name = "bts.legacy.real_filter", .clauses = "CPL-02", .kind 
     struct legacy l;
     size_t os, usr;
 
-    prepare(run, &l, DTES64_AS_IT_IS);
+    prepare(run, &l, DTES64_AS_IT_IS, CAPACITY);
     l.filter = DEBUGCTL_BTS_OFF_OS;
     execute(&l, trace_find(run, "real.near"), LEGACY_REAL);
     collect(&l);
     os = l.count;
     run_deferred_now(run);
-    prepare(run, &l, DTES64_AS_IT_IS);
+    prepare(run, &l, DTES64_AS_IT_IS, CAPACITY);
     l.filter = DEBUGCTL_BTS_OFF_USR;
     execute(&l, trace_find(run, "real.near"), LEGACY_REAL);
     collect(&l);

@@ -128,6 +128,9 @@ static bool read_fields(struct model_cpu *cpu, struct area *area, unsigned acces
         area->linear = cpu->area_at_enable;
     if (defect(DEFECT_AREA_32))
         area->linear = (uint32_t)area->linear;
+    if (defect(DEFECT_LIMITED) && !guest_long_code(cpu) &&
+        (uint32_t)(area->linear - cpu->vmcb->save.ds.base) > cpu->vmcb->save.ds.limit)
+        return fault_raise(cpu, VECTOR_GP, 0);
     if (defect(DEFECT_SEGMENTED) && !guest_long_code(cpu))
         area->linear += cpu->vmcb->save.ds.base;
     if (defect(DEFECT_LAYOUT_BY_CODE) && !guest_long_code(cpu))
@@ -150,6 +153,9 @@ static bool read_fields(struct model_cpu *cpu, struct area *area, unsigned acces
     if (!(cpu->vmcb->save.efer & EFER_LMA) && policy(POLICY_UPPER_FIELDS) == FIELDS_CUT)
         for (unsigned i = 0; i < FIELD_COUNT; i++)
             area->fields[i] = (uint32_t)area->fields[i];
+    if (!wide && defect(DEFECT_BASE_32) &&
+        !guest_read(cpu, area->linear + FIELD_COUNT * 4, &area->fields[FIELD_BASE], 4, access))
+        return false;
     if (defect(DEFECT_FIELD_ORDER) || (!wide && defect(DEFECT_ORDER_32))) {
         uint64_t maximum = area->fields[FIELD_MAXIMUM];
         area->fields[FIELD_MAXIMUM] = area->fields[FIELD_THRESHOLD];
