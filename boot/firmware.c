@@ -120,35 +120,6 @@ const char *firmware_secure_boot(void)
     return value != 0 ? "on" : "off";
 }
 
-/*
- * GNU-EFI has no header for the multi-processor services.
- * Source: Platform Initialization Specification, "EFI_MP_SERVICES_PROTOCOL".
- */
-#define MP_SERVICES_GUID                                                                       \
-    {                                                                                          \
-        0x3fdda605, 0xa76e, 0x4f46,                                                            \
-        {                                                                                      \
-            0xad, 0x29, 0x12, 0xf4, 0x53, 0x1b, 0x3d, 0x08                                     \
-        }                                                                                      \
-    }
-struct mp_services {
-    EFI_STATUS(EFIAPI *get_number_of_processors)
-    (struct mp_services *self, UINTN *all, UINTN *enabled);
-};
-
-unsigned firmware_processors(void)
-{
-    struct mp_services *mp = NULL;
-    EFI_GUID guid = MP_SERVICES_GUID;
-    UINTN all = 0, enabled = 0;
-
-    if (firmware_boot->LocateProtocol(&guid, NULL, (void **)&mp) != EFI_SUCCESS)
-        return 1;
-    if (mp->get_number_of_processors(mp, &all, &enabled) != EFI_SUCCESS || enabled == 0)
-        return 1;
-    return (unsigned)enabled;
-}
-
 bool firmware_timer_works(unsigned ms)
 {
     EFI_EVENT event;

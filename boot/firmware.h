@@ -42,9 +42,6 @@ const char *firmware_name(void);
 /* "on", "off", or "unknown" where firmware has no such variable. */
 const char *firmware_secure_boot(void);
 
-/* Enabled processors; 1 when firmware has no multi-processor services. */
-unsigned firmware_processors(void);
-
 /* True when a timer event set for ms milliseconds is signalled; waits four times as long. */
 bool firmware_timer_works(unsigned ms);
 

@@ -9,6 +9,7 @@
 #include "boot/journal.h"
 #include "boot/memory.h"
 #include "boot/outputs.h"
+#include "boot/processors.h"
 #include "boot/provider.h"
 #include "boot/screen.h"
 #include "boot/serial.h"
@@ -163,6 +164,19 @@ static uint64_t take_over(uint64_t (*fn)(void *), void *arg)
     return run_taken_over(&(struct call){.fn = fn, .arg = arg, .with_provider = true});
 }
 
+static uint64_t take_over_all(uint64_t (*fn)(void *), void *arg)
+{
+    uint64_t value;
+
+    processors_start(platform.processors);
+    value = take_over(fn, arg);
+    if (!processors_stop()) {
+        console_print("# another processor does not come back to the firmware");
+        suite_abort("none", 0, 0);
+    }
+    return value;
+}
+
 uint64_t platform_take_over_bare(uint64_t (*fn)(void *), void *arg)
 {
     return run_taken_over(&(struct call){.fn = fn, .arg = arg});
@@ -192,7 +206,11 @@ const struct platform *platform_init(const struct options *options)
         .triple_fault = takeover_triple_fault,
         .stop = stop,
         .tsc_khz = measure_tsc_khz(),
-        .processors = firmware_processors(),
+        .processors = processors_enabled(),
+        .other = processors_found,
+        .other_run = processors_run,
+        .other_wait = processors_wait,
+        .other_renew = processors_renew,
         .firmware = firmware_name(),
         .secure_boot = firmware_secure_boot(),
         .outputs = outputs_text(),
@@ -202,6 +220,9 @@ const struct platform *platform_init(const struct options *options)
     platform.acpi = acpi_list(&platform.acpi_count);
     if (options->cpus != 0 && options->cpus < platform.processors)
         platform.processors = options->cpus;
+    if (platform.processors > 1)
+        platform.take_over_all = take_over_all;
+    processors_tsc_khz = platform.tsc_khz;
     if (firmware_loaded != NULL) {
         platform.image_base = (uint64_t)(uintptr_t)firmware_loaded->ImageBase;
         platform.image_bytes = firmware_loaded->ImageSize;

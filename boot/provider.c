@@ -15,6 +15,7 @@
 static enum provider chosen = RECORDS_NOBODY;
 static char reason[160];
 static void *model_memory;
+static void *other_memory[CPU_MAX];
 static size_t model_bytes;
 static uint64_t model_top;
 
@@ -106,6 +107,19 @@ bool provider_enter(void)
 {
     return chosen != RECORDS_MODEL ||
            model_enter(model_memory, model_bytes, model_top) == MODEL_OK;
+}
+
+bool provider_prepare_other(unsigned index)
+{
+    if (chosen == RECORDS_MODEL && other_memory[index] == NULL)
+        other_memory[index] = memory_pages(model_bytes, 4096);
+    return chosen != RECORDS_MODEL || other_memory[index] != NULL;
+}
+
+bool provider_enter_other(unsigned index)
+{
+    return chosen != RECORDS_MODEL ||
+           model_enter(other_memory[index], model_bytes, model_top) == MODEL_OK;
 }
 
 void provider_leave(void)

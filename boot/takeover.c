@@ -55,79 +55,81 @@ static const struct {
 };
 #define LOCAL_VECTORS (sizeof(local_vectors) / sizeof(local_vectors[0]))
 
-static struct {
+/* Of one processor; lies on its firmware stack while it is ours. */
+struct firmware_state {
     struct machine_registers registers;
     uint64_t msr[SAVED_MSRS];
     uint32_t tpr, svr, ldr, dfr, timer_initial, timer_divide;
     uint32_t lvt[LOCAL_VECTORS];
     unsigned lvt_highest;
-} firmware;
-static bool active;
-static bool use_x2apic, in_x2apic; /* asked for; entered by this take-over */
+    bool in_x2apic; /* entered by this take-over */
+};
+static bool active; /* the processor that booted: no boot service may be called */
+static bool use_x2apic;
 
-static void save_and_mask_apic(void)
+static void save_and_mask_apic(struct firmware_state *firmware)
 {
-    firmware.tpr = apic_read(APIC_TPR);
+    firmware->tpr = apic_read(APIC_TPR);
     apic_write(APIC_TPR, TPR_ABOVE_FIRMWARE);
-    firmware.svr = apic_read(APIC_SVR);
-    firmware.timer_initial = apic_read(APIC_TIMER_INITIAL);
-    firmware.timer_divide = apic_read(APIC_TIMER_DIVIDE);
-    firmware.lvt_highest = apic_read(APIC_VERSION) >> 16 & 0xFF;
+    firmware->svr = apic_read(APIC_SVR);
+    firmware->timer_initial = apic_read(APIC_TIMER_INITIAL);
+    firmware->timer_divide = apic_read(APIC_TIMER_DIVIDE);
+    firmware->lvt_highest = apic_read(APIC_VERSION) >> 16 & 0xFF;
     for (unsigned i = 0; i < LOCAL_VECTORS; i++) {
-        if (local_vectors[i].highest_entry > firmware.lvt_highest)
+        if (local_vectors[i].highest_entry > firmware->lvt_highest)
             continue;
-        firmware.lvt[i] = apic_read(local_vectors[i].reg);
-        apic_write(local_vectors[i].reg, firmware.lvt[i] | LVT_MASKED);
+        firmware->lvt[i] = apic_read(local_vectors[i].reg);
+        apic_write(local_vectors[i].reg, firmware->lvt[i] | LVT_MASKED);
     }
 }
 
-static void enter_x2apic(void)
+static void enter_x2apic(struct firmware_state *firmware)
 {
-    in_x2apic = false;
+    firmware->in_x2apic = false;
     if (!use_x2apic || apic_mode() != APIC_XAPIC)
         return;
-    firmware.ldr = apic_read(APIC_LDR);
-    firmware.dfr = apic_read(APIC_DFR);
-    in_x2apic = apic_enter_x2apic();
+    firmware->ldr = apic_read(APIC_LDR);
+    firmware->dfr = apic_read(APIC_DFR);
+    firmware->in_x2apic = apic_enter_x2apic();
 }
 
 /* Leaving resets the local APIC: what restore_apic does not write is written here. */
-static void leave_x2apic(void)
+static void leave_x2apic(struct firmware_state *firmware)
 {
-    if (!in_x2apic)
+    if (!firmware->in_x2apic)
         return;
     apic_leave_x2apic();
     apic_write(APIC_TPR, TPR_ABOVE_FIRMWARE);
-    apic_write(APIC_DFR, firmware.dfr);
-    apic_write(APIC_LDR, firmware.ldr);
+    apic_write(APIC_DFR, firmware->dfr);
+    apic_write(APIC_LDR, firmware->ldr);
 }
 
 /* The task priority stays high: it comes down last, once the firmware's IDT is loaded. */
-static void restore_apic(void)
+static void restore_apic(struct firmware_state *firmware)
 {
-    apic_write(APIC_SVR, firmware.svr);
+    apic_write(APIC_SVR, firmware->svr);
     for (unsigned i = LOCAL_VECTORS; i-- > 0;)
-        if (local_vectors[i].highest_entry <= firmware.lvt_highest)
-            apic_write(local_vectors[i].reg, firmware.lvt[i]);
+        if (local_vectors[i].highest_entry <= firmware->lvt_highest)
+            apic_write(local_vectors[i].reg, firmware->lvt[i]);
     /*
      * A one-shot of ours has replaced the count the firmware's periodic timer reloads. Writing
      * it restarts the period, so it is left alone when nobody used the timer: take-overs that
      * follow one another closely would otherwise never let a period end.
      */
-    if (apic_read(APIC_TIMER_INITIAL) == firmware.timer_initial &&
-        apic_read(APIC_TIMER_DIVIDE) == firmware.timer_divide)
+    if (apic_read(APIC_TIMER_INITIAL) == firmware->timer_initial &&
+        apic_read(APIC_TIMER_DIVIDE) == firmware->timer_divide)
         return;
-    apic_write(APIC_TIMER_DIVIDE, firmware.timer_divide);
-    apic_write(APIC_TIMER_INITIAL, firmware.timer_initial);
+    apic_write(APIC_TIMER_DIVIDE, firmware->timer_divide);
+    apic_write(APIC_TIMER_INITIAL, firmware->timer_initial);
 }
 
 /*
  * TR is still the kernel's when firmware never had one. So it is the firmware's only if it
  * names a present TSS inside the firmware's own GDT; the kernel's selector lies beyond it.
  */
-static bool task_register_is_firmwares(void)
+static bool task_register_is_firmwares(const struct firmware_state *firmware)
 {
-    const struct machine_registers *r = &firmware.registers;
+    const struct machine_registers *r = &firmware->registers;
     const uint8_t *descriptor = (const uint8_t *)(uintptr_t)r->gdtr.base + (r->tr & ~7u);
     uint8_t access;
 
@@ -137,41 +139,44 @@ static bool task_register_is_firmwares(void)
     return (access & 0x9D) == 0x89; /* present, system, 64-bit TSS, busy or not */
 }
 
-static void save_msrs(void)
+static void save_msrs(struct firmware_state *firmware)
 {
     for (unsigned i = 0; i < SAVED_MSRS; i++)
-        firmware.msr[i] = msr_read(saved_msr_numbers[i]);
+        firmware->msr[i] = msr_read(saved_msr_numbers[i]);
 }
 
-static void restore_msrs(void)
+static void restore_msrs(struct firmware_state *firmware)
 {
     for (unsigned i = 0; i < SAVED_MSRS; i++)
-        msr_write(saved_msr_numbers[i], firmware.msr[i]);
+        msr_write(saved_msr_numbers[i], firmware->msr[i]);
 }
 
 uint64_t takeover_run(struct cpu *cpu, uint64_t cr3, uint64_t (*fn)(void *), void *arg)
 {
     irqflags_t flags = irq_save();
+    struct firmware_state firmware;
     bool task;
     uint64_t value;
 
     machine_save(&firmware.registers);
-    save_msrs();
-    task = task_register_is_firmwares();
-    save_and_mask_apic();
-    enter_x2apic();
+    save_msrs(&firmware);
+    task = task_register_is_firmwares(&firmware);
+    save_and_mask_apic(&firmware);
+    enter_x2apic(&firmware);
     dr7_write(DR7_FIXED);
     cpu_load(cpu, cr3);
-    active = true;
+    if (cpu->index == 0)
+        active = true;
 
     value = cpu_call_on_main_stack(cpu, fn, arg);
 
-    active = false;
-    leave_x2apic();
-    restore_apic();
+    if (cpu->index == 0)
+        active = false;
+    leave_x2apic(&firmware);
+    restore_apic(&firmware);
     machine_restore(&firmware.registers, task);
     /* Behind the selectors, whose loading clears the FS and GS bases. */
-    restore_msrs();
+    restore_msrs(&firmware);
     apic_write(APIC_TPR, firmware.tpr);
     irq_restore(flags);
     return value;

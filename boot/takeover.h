@@ -14,7 +14,7 @@
 /*
  * Runs fn(arg) on the processor's main kernel stack, with the kernel's tables and cr3, IF = 0
  * and the firmware's interrupt sources masked; returns its value with everything as it was.
- * Not reentrant.
+ * Not reentrant on one processor; other processors may be taken over at the same time.
  */
 uint64_t takeover_run(struct cpu *cpu, uint64_t cr3, uint64_t (*fn)(void *), void *arg);
 

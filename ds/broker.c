@@ -156,13 +156,22 @@ static enum ds_error may_point_at(const struct ds_area *area)
                : DS_EFAULT;
 }
 
+/* One index, two writers: what is stored through a shared area is anybody's guess. */
+static bool held_elsewhere(const struct broker_cpu *cpu, const struct ds_area *area)
+{
+    for (unsigned i = 0; area && i < CPU_MAX; i++)
+        if (&states[i] != cpu && __atomic_load_n(&states[i].area, __ATOMIC_RELAXED) == area)
+            return true;
+    return false;
+}
+
 /* Interrupts are off. An NMI from here on finds moving_area set and starts no trace. */
 static enum ds_error move_area(struct broker_cpu *cpu, struct ds_area *area)
 {
     enum ds_error error = DS_OK;
 
     cpu->moving_area = true;
-    if (area != cpu->area && cpu->bits[BROKER_BTS] & DEBUGCTL_TR)
+    if ((area != cpu->area && cpu->bits[BROKER_BTS] & DEBUGCTL_TR) || held_elsewhere(cpu, area))
         error = DS_EBUSY;
     else if (msr_write_try(MSR_IA32_DS_AREA, (uintptr_t)area))
         error = DS_EOPNOTSUPP;

@@ -61,7 +61,8 @@ uint64_t broker_shadow(void);
 /*
  * DS_AREA becomes area, or 0 for NULL. Errors, with nothing changed: DS_EINVAL not canonical
  * or not aligned to 8; DS_EFAULT a byte of the area is not mapped, not writable or a user
- * page; DS_EBUSY a trace that uses the present area is on; DS_EOPNOTSUPP the write faults.
+ * page; DS_EBUSY a trace that uses the present area is on, or another processor has this one;
+ * DS_EOPNOTSUPP the write faults.
  */
 enum ds_error broker_set_ds_area(struct ds_area *area);
 

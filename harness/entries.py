@@ -38,7 +38,7 @@ def table(out):
     """All entries for the build in out; those that wait for another one come last."""
     rows = (unit_entries(out) + style_entries(out) + suite_entries(out) +
             boot_entries(out) + selftest_entries(out) + usage_entries(out) +
-            fuzz_entries(out) + build_entries(out) + wtr_entries(out))
+            fuzz_entries(out) + trial_entries(out) + build_entries(out) + wtr_entries(out))
     return sorted(rows, key=lambda entry: bool(entry.after))
 
 
@@ -156,6 +156,17 @@ def fuzz_entries(out):
                 "defect=not-taken-recorded"),
             row("indirect-lost", 1, [*small, r"\bjmp +(rax|QWORD)"], "defect=indirect-lost"),
             row("one-in-4096-lost", 1, small, "defect=one-in-4096-lost", "seed=1000")]
+
+
+def trial_entries(out):
+    """Every defect killed, every policy named, and most of a few mechanical mutants killed."""
+    return [Entry("trial." + what, [sys.executable, "harness/trial.py", "--what", what,
+                                    "--image", out / "BOOTX64.EFI", "--out", "@"],
+                  wants=[r"^%s: (\d+) of \1 " % what], seconds=300)
+            for what in ("defects", "policies")] + [
+        Entry("mutants", [sys.executable, "harness/mutants.py", "--out", "@", "--seed", "3",
+                              "--count", "6"],
+                  wants=[r"^mutants: [4-6] of 6 killed$"], seconds=600)]
 
 
 def usage_entries(out):

@@ -182,10 +182,26 @@ static uint64_t execute_machine(void *arg)
     return 0;
 }
 
+/* One batch: checks on the same side of the take-over, with or without the others. */
+static uint16_t company(size_t index)
+{
+    return registry_at(index)->check->needs & NEED_SMP;
+}
+
 static bool wants_firmware(size_t index)
 {
     return registry_at(index)->carried ||
            (registry_at(index)->check->needs & NEED_FIRMWARE) != 0;
+}
+
+static void take_over(struct range *batch)
+{
+    const struct platform *platform = suite_state()->platform;
+
+    if (company(batch->first) && platform->take_over_all)
+        platform->take_over_all(execute_machine, batch);
+    else
+        platform->take_over(execute_machine, batch);
 }
 
 /* One check with its name in the journal first; carried ones are there already. */
@@ -201,7 +217,7 @@ static void execute_journalled(size_t index)
     if (wants_firmware(index))
         execute_one(r);
     else
-        suite_state()->platform->take_over(execute_machine, &one);
+        take_over(&one);
     if (!r->carried)
         resume_after(r);
 }
@@ -219,9 +235,10 @@ void execute_range(size_t first, size_t end)
             first++;
             continue;
         }
-        while (batch.end < end && !wants_firmware(batch.end))
+        while (batch.end < end && !wants_firmware(batch.end) &&
+               company(batch.end) == company(first))
             batch.end++;
-        suite_state()->platform->take_over(execute_machine, &batch);
+        take_over(&batch);
         first = batch.end;
     }
 }

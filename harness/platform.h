@@ -32,6 +32,15 @@ struct firmware_table_entry {
     uint8_t revision;
 };
 
+/* What another processor brought along, read before anything of ours wrote it. */
+struct other_processor {
+    unsigned index;   /* of its struct cpu */
+    uint32_t apic_id; /* destination for interrupts */
+    uint64_t debugctl, ds_area;
+    uint32_t lvt_perf;        /* LVT performance entry as firmware left it, */
+    uint32_t lvt_perf_inside; /* and as it is in the provider, before its first use */
+};
+
 struct platform {
     /*
      * One whole line (no line end inside) to every output. Legal in both modes: while the
@@ -43,6 +52,21 @@ struct platform {
     uint64_t (*take_over)(uint64_t (*fn)(void *), void *arg);
     /* The same without any provider; for checks of the take-over itself and benchmarks. */
     uint64_t (*take_over_bare)(uint64_t (*fn)(void *), void *arg);
+
+    /*
+     * Beside take_over: the other processors have taken themselves over too and wait, each in
+     * its own provider. NULL when there is but one processor.
+     */
+    uint64_t (*take_over_all)(uint64_t (*fn)(void *), void *arg);
+    /* The index-th other processor, from 1 on; NULL when it is not there, or busy. */
+    const struct other_processor *(*other)(unsigned index);
+    /* Has it call fn(arg) beside us; false when it cannot. Lines are the caller's alone. */
+    bool (*other_run)(unsigned index, uint64_t (*fn)(void *), void *arg);
+    /* Has it leave its stand-in processor and enter it anew; other() then says what it found.
+     */
+    bool (*other_renew)(unsigned index);
+    /* Waits (bounded) for fn's value; false when it never came back or fn ended in a trap. */
+    bool (*other_wait)(unsigned index, uint64_t *value);
 
     /* Firmware mode only: true when a firmware timer event set for ms really fires (bounded).
      */

@@ -181,8 +181,9 @@ class Progress:
 
 
 def profile_name(run, accel):
-    """The profile in force: as asked, else by the accelerator."""
-    return run.profile or ("qemu" if accel == "tcg" else "hardware")
+    """The profile in force: as asked, else by the accelerator and the number of processors."""
+    emulated = "qemu-smp" if run.cpus > 1 else "qemu"
+    return run.profile or (emulated if accel == "tcg" else "hardware")
 
 
 def conclude(run, parser, ending, started):

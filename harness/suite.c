@@ -136,7 +136,10 @@ static uint64_t prove(void *arg)
 
 void harness_prove(void)
 {
-    suite.platform->take_over(prove, NULL);
+    if (suite.platform->take_over_all)
+        suite.platform->take_over_all(prove, NULL);
+    else
+        suite.platform->take_over(prove, NULL);
 }
 
 bool harness_next_group(void)

@@ -26,7 +26,7 @@ def main():
     done = subprocess.run(
         [sys.executable, str(Path(__file__).with_name("run.py")), "--image", args.image,
          "--out", str(out), "--accel", args.accel, "--profile", "trial", "--",
-         "prove=" + args.what, *args.words])
+         "prove=" + args.what, "cpus=2", *args.words])
     path = out / "report.json"
     checks = json.loads(path.read_text())["checks"] if path.is_file() else []
     for check in checks:

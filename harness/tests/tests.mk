@@ -83,7 +83,8 @@ test_load_options_SRCS := harness/tests/test_load_options.c boot/load_options.c
 
 HOST_TESTS += test_model_simple
 test_model_simple_SRCS := harness/tests/test_model_simple.c \
-    $(addprefix hw/model/,simple.c alu.c operand.c walk.c state.c decode.c opcodes.c)
+    $(addprefix hw/model/,simple.c alu.c operand.c walk.c state.c decode.c opcodes.c \
+    defect.c)
 HOST_TESTS += test_ds_pool
 test_ds_pool_SRCS := harness/tests/test_ds_pool.c harness/tests/fake_regs.c ds/pool.c
 

@@ -80,6 +80,12 @@ static void send_to_self(uint64_t base, uint32_t command)
     *memory_register(base, REGISTER_ICR_HIGH) = high;
 }
 
+/* The performance entry, as if this were its state after reset. */
+void interrupt_entry_reset(uint32_t value)
+{
+    lvt_write(apic_base(), value);
+}
+
 void interrupt_request(struct model_cpu *cpu)
 {
     uint64_t base = apic_base();

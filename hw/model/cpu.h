@@ -322,6 +322,7 @@ bool msr_write(struct model_cpu *cpu, uint32_t index, uint64_t value);
 
 /* apic.c - the interrupt that a full buffer asks for */
 void interrupt_request(struct model_cpu *cpu);
+void interrupt_entry_reset(uint32_t value);
 
 /* machine.c and svm.asm - what only the real processor can do */
 void machine_save_hidden(struct model_cpu *cpu); /* FS, GS, TR, LDTR, SYSCALL MSRs to VMCB */

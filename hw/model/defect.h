@@ -109,7 +109,10 @@
     X(PMI_VECTOR, "pmi-vector", "INT-01", "the interrupt has another vector than the entry")   \
     X(BTF_ORDER, "block-step-before-branch", "BTF-05",                                         \
       "the record of a block step precedes that of its branch")                                \
-    X(PEBS_INDEX, "pebs-index-moves", "PEBS-01", "the index of PEBS follows that of BTS")
+    X(PEBS_INDEX, "pebs-index-moves", "PEBS-01", "the index of PEBS follows that of BTS")      \
+    X(AREA_SHARED, "ds-area-shared", "RST-04", "all processors have one IA32_DS_AREA")         \
+    X(INIT_RECORDS, "init-keeps-bts", "RST-01", "BTS is set after INIT")                       \
+    X(INIT_UNMASKED, "init-unmasked", "RST-02", "the performance entry is open after INIT")
 
 enum defect {
 #define X(identifier, name, clause, description) DEFECT_##identifier,

@@ -6,6 +6,7 @@
  * Instruction", "Canonicalization and Consistency Checks". */
 #include "hw/model/enter.h"
 
+#include "hw/model/defect.h"
 #include "hw/model/insns.h"
 #include "hw/model/svm.h"
 
@@ -157,6 +158,9 @@ static struct model_cpu *build(void *memory, uint64_t top_of_ram)
     cpu->linear_bits = cpuid(7, 0).ecx & LEAF7_ECX_LA57 ? 57 : 48;
     cpu->has_sysenter = cpuid(0, 0).ecx == VENDOR_ECX_INTEL;
     cpu->misc_enable = 1; /* fast strings, as after reset */
+    cpu->debugctl = defect(DEFECT_INIT_RECORDS) ? DEBUGCTL_BTS : 0;
+    if (defect(DEFECT_INIT_UNMASKED))
+        interrupt_entry_reset(0);
     return cpu;
 }
 

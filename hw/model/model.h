@@ -86,7 +86,8 @@ void model_leave(void);
 /* Whether this processor runs inside the model now. */
 bool model_active(void);
 
-/* The counts of this processor; all zero before the first model_enter(). */
+/* The counts of this processor; outside the model those of the one that left last, all zero
+ * before the first model_enter(). */
 const struct model_stats *model_stats(void);
 
 #endif

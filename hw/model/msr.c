@@ -98,6 +98,9 @@ static bool debugctl_write(struct model_cpu *cpu, uint64_t value)
     return true;
 }
 
+/* What all processors would share, for a defect. */
+static uint64_t shared_area;
+
 static bool ds_area_write(struct model_cpu *cpu, uint64_t value)
 {
     unsigned shift = 64 - (defect(DEFECT_CANONICAL_57) ? 57 : cpu->linear_bits);
@@ -114,6 +117,7 @@ static bool ds_area_write(struct model_cpu *cpu, uint64_t value)
     if (!canonical && !defect(DEFECT_NONCANONICAL))
         return fault_raise(cpu, VECTOR_GP, 0);
     cpu->ds_area = value;
+    shared_area = value;
     return true;
 }
 
@@ -147,7 +151,7 @@ bool msr_read(struct model_cpu *cpu, uint32_t index, uint64_t *value)
         *value = cpu->debugctl;
         return true;
     case MSR_DS_AREA:
-        *value = cpu->ds_area;
+        *value = defect(DEFECT_AREA_SHARED) ? shared_area : cpu->ds_area;
         return !gate_closed[GATE_NO_DS] || fault_raise(cpu, VECTOR_GP, 0);
     case MSR_MISC_ENABLE:
         *value = misc_enable_read(cpu);

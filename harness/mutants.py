@@ -1,0 +1,243 @@
+# SPDX-License-Identifier: BSD-2-Clause
+"""Mechanical mutants of the model: would the suite notice a mistake that nobody thought of?
+
+A seed chooses places in hw/model/*.c; at each one constant is changed, one condition negated,
+one comparison shifted or one statement dropped. Every mutant is built in a tree of its own and
+the whole suite is run on it. Killed is a mutant under which a check fails, or a unit test of the
+model on the host; an error, a hang or a reset is an accident and counted apart; what passes as ever is a survivor, and is listed.
+EXPLAINED says of those that were met why no check can tell, or why it need not.
+"""
+
+import argparse
+import random
+import re
+import shutil
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parent.parent
+MODEL = "hw/model"
+
+# (file, original line, mutated line): why it survives.
+EXPLAINED = {
+}
+
+# Not worth a mutant: what only runs under a defect or a policy other than the first, the last
+# words of a host that gives up, counters for reports, and limits of caches and waiting.
+UNINTERESTING = re.compile(
+    r"defect\(|policy\(|DEFECT_|POLICY_|panic|put_|stats\.|_LIMIT|_SLOTS|static_assert"
+    r"|_Static_assert|known|translations\[|run->|slot->|volatile")
+FILES_LEFT_OUT = {"defect.c", "policy.c", "config.c"}  # tables and names
+
+COMPARISONS = {"==": "!=", "!=": "==", "<": "<=", "<=": "<", ">": ">=", ">=": ">",
+               "&&": "||", "||": "&&"}
+
+
+def negated(line):
+    """`if (X)` on one line becomes `if (!(X))`."""
+    match = re.match(r"^(\s*(?:\} else )?(?:if|while) \()(.*)(\)(?: \{)?)$", line)
+    if match and match[2].count("(") == match[2].count(")"):
+        yield match[1] + "!(" + match[2] + ")" + match[3]
+
+
+def compared(line):
+    for match in re.finditer(r" (==|!=|<=|>=|<|>|&&|\|\|) ", line):
+        yield line[:match.start(1)] + COMPARISONS[match[1]] + line[match.end(1):]
+
+
+def other_constant(line):
+    """A number that is not part of a name: one more, and for masks one bit less."""
+    if line.lstrip().startswith("case "):
+        return
+    for match in re.finditer(r"(?<![\w.])(0x[0-9a-fA-F]+|\d+)(?=(?:ull|u|ll)?\b)", line):
+        value = int(match[1], 0)
+        word = "0x%x" % (value + 1) if match[1].startswith("0x") else str(value + 1)
+        yield line[:match.start(1)] + word + line[match.end(1):]
+
+
+def dropped(line):
+    """A call, or an assignment to something that exists already."""
+    statement = line.strip()
+    if not statement.endswith(";") or statement.count("(") != statement.count(")"):
+        return
+    call = re.match(r"^[a-z_]+\(.*\);$", statement)
+    assignment = re.match(r"^\*?[a-z_]+(?:(?:->|\.)\w+|\[[^\]]*\])*"
+                          r"(?:\+\+|--|\s[|&^+-]?=\s.*);$", statement)
+    if (call and not statement.startswith(("return", "va_"))) or assignment:
+        yield re.match(r"\s*", line)[0] + ";"
+
+
+def bodies(lines):
+    """Numbers of the lines inside functions, comments and strings left out."""
+    inside = comment = False
+    for number, line in enumerate(lines):
+        if line == "{":
+            inside = True
+        elif line == "}":
+            inside = False
+        elif inside:
+            starts = "/*" in line
+            if not comment and not starts and '"' not in line and not line.startswith("#"):
+                # A line that continues another is left out, or halves would be dropped.
+                before = lines[number - 1].rstrip()
+                if before.endswith((";", "{", "}", ":", "*/")) or before == "" or \
+                        re.match(r"\s*(if|for|while|else)\b", before):
+                    yield number
+            comment = (comment or starts) and "*/" not in line
+
+
+def model_texts():
+    return {path.name: path.read_text() for path in (ROOT / MODEL).glob("*.c")}
+
+
+def candidates():
+    """Every (file, line number, original, mutated), in a fixed order."""
+    found = []
+    texts = model_texts()
+    for path in sorted((ROOT / MODEL).glob("*.c")):
+        if path.name in FILES_LEFT_OUT:
+            continue
+        lines = texts[path.name].split("\n")
+        for number in bodies(lines):
+            line = lines[number]
+            if UNINTERESTING.search(line):
+                continue
+            for change in (negated, compared, other_constant, dropped):
+                found += [(path.name, number, line, other) for other in change(line)]
+    return found
+
+
+class Workshop:
+    """A copy of the sources in which one file at a time is wrong."""
+
+    def __init__(self, out):
+        self.tree = out / "tree"
+        self.out = out / "build"
+        names = subprocess.run(["git", "ls-files", "-co", "--exclude-standard"], cwd=ROOT,
+                               capture_output=True, text=True, check=True).stdout.split("\n")
+        shutil.rmtree(self.tree, ignore_errors=True)
+        shutil.rmtree(self.out, ignore_errors=True)
+        for name in filter(None, names):
+            if (ROOT / name).is_file():
+                (self.tree / name).parent.mkdir(parents=True, exist_ok=True)
+                shutil.copy2(ROOT / name, self.tree / name)
+        self.texts = {path.name: path.read_text()
+                      for path in (self.tree / MODEL).glob("*.c")}
+
+    def build(self, *targets):
+        """True when the targets came out; the reason is in build.log."""
+        with open(self.out.parent / "build.log", "a", encoding="utf-8") as log:
+            done = subprocess.run(
+                ["make", "-j2", "-C", str(self.tree), "OUT=%s" % self.out, "VERSION=mutant",
+                 *(str(self.out / target) for target in targets or ("BOOTX64.EFI",))],
+                stdout=log, stderr=subprocess.STDOUT, timeout=600, check=False)
+        return done.returncode == 0
+
+    def change(self, mutant):
+        """From now on one line of the tree is another."""
+        name, number, _, other = mutant
+        lines = self.texts[name].split("\n")
+        lines[number] = other
+        self.write(name, "\n".join(lines))
+
+    def write(self, name, text):
+        (self.tree / MODEL / name).write_text(text)
+        (self.out / "obj" / MODEL / name).with_suffix(".o").unlink(missing_ok=True)
+
+    def failing_unit_test(self):
+        """The first of the model's unit tests on the host that fails, or None."""
+        for path in sorted((self.tree / "harness/tests").glob("test_model_*.c")):
+            if not self.build("host/" + path.stem):
+                return path.stem
+            try:
+                done = subprocess.run([str(self.out / "host" / path.stem)], timeout=60,
+                                      stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL,
+                                      check=False)
+            except subprocess.TimeoutExpired:
+                return path.stem
+            if done.returncode:
+                return path.stem
+        return None
+
+    def run(self, place, options):
+        """The runner's status and its last line."""
+        done = subprocess.run(
+            [sys.executable, str(ROOT / "harness/run.py"), "--image",
+             str(self.out / "BOOTX64.EFI"), "--out", str(place), "--check-timeout", "20",
+             "--timeout", "120", "--", *options], capture_output=True, text=True, timeout=300,
+            check=False)
+        return done.returncode, done.stdout
+
+
+def first_failure(text):
+    match = re.search(r"^FAIL +(\S+):", text, re.M)
+    return match[1] if match else "?"
+
+
+def verdict(shop, status, text):
+    """killed, accident or survived, with what there is to say about it."""
+    if status == 0:
+        unit = shop.failing_unit_test()
+        return ("killed", "by " + unit) if unit else ("survived", "")
+    if status == 1:
+        return "killed", "by " + first_failure(text)
+    words = [line for line in text.split("\n") if line.startswith("status: ")]
+    return "accident", words[-1] if words else "status %d" % status
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--out", default="out")
+    parser.add_argument("--seed", type=int, default=1)
+    parser.add_argument("--count", type=int, default=20)
+    parser.add_argument("--list", action="store_true", help="show the choice, build nothing")
+    parser.add_argument("options", nargs="*", help="options for the image")
+    args = parser.parse_args()
+    everything = candidates()
+    random.Random(args.seed).shuffle(everything)
+    print("%d possible mutants, seed %d" % (len(everything), args.seed), flush=True)
+    if args.list:
+        for name, number, line, other in everything[:args.count]:
+            print("%s:%d: %s -> %s" % (name, number + 1, line.strip(), other.strip()))
+        return 0
+    out = Path(args.out).resolve() / "mutants"
+    out.mkdir(parents=True, exist_ok=True)
+    shop = Workshop(out)
+    if not shop.build() or shop.run(out / "sound", args.options)[0] != 0:
+        print("mutants: the suite does not pass undamaged, see %s" % out)
+        return 2
+    return trial(args, shop, everything, out)
+
+
+def trial(args, shop, everything, out):
+    counts = {"killed": 0, "accident": 0, "survived": 0, "explained": 0}
+    start = time.monotonic()
+    total = 0
+    for mutant in everything:
+        if total == args.count:
+            break
+        name, number, line, other = mutant
+        shop.change(mutant)
+        if not shop.build():  # the compiler knows it already
+            shop.write(name, shop.texts[name])
+            continue
+        total += 1
+        word, why = verdict(shop, *shop.run(out / ("%03d" % total), args.options))
+        shop.write(name, shop.texts[name])
+        reason = EXPLAINED.get((name, line.strip(), other.strip()))
+        if word == "survived" and reason:
+            word, why = "explained", reason
+        counts[word] += 1
+        print("%-9s %s:%d: %s -> %s  %s" % (word, name, number + 1, line.strip(),
+                                            other.strip(), why), flush=True)
+    print("%d by accident, %d survived, %d explained; %.0f s" % (
+        counts["accident"], counts["survived"], counts["explained"],
+        time.monotonic() - start))
+    print("mutants: %d of %d killed" % (counts["killed"], total), flush=True)
+    return 0 if counts["killed"] * 2 > total else 1
+
+
+if __name__ == "__main__":
+    sys.exit(main())
