@@ -165,8 +165,8 @@ def trial_entries(out):
                   wants=[r"^%s: (\d+) of \1 " % what], seconds=300)
             for what in ("defects", "policies")] + [
         Entry("mutants", [sys.executable, "harness/mutants.py", "--out", "@", "--seed", "3",
-                              "--count", "6"],
-                  wants=[r"^mutants: [4-6] of 6 killed$"], seconds=600)]
+                          "--count", "6"],
+              wants=[r"^mutants: [4-6] of 6 killed$"], seconds=600)]
 
 
 def usage_entries(out):

@@ -3,9 +3,10 @@
 
 A seed chooses places in hw/model/*.c; at each one constant is changed, one condition negated,
 one comparison shifted or one statement dropped. Every mutant is built in a tree of its own and
-the whole suite is run on it. Killed is a mutant under which a check fails, or a unit test of the
-model on the host; an error, a hang or a reset is an accident and counted apart; what passes as ever is a survivor, and is listed.
-EXPLAINED says of those that were met why no check can tell, or why it need not.
+the whole suite is run on it. Killed is a mutant under which a check fails, or a unit test of
+the model on the host; an error, a hang or a reset is an accident and counted apart; what passes
+as ever is a survivor, and is listed. EXPLAINED says of those that were met why no check can
+tell, or why it need not.
 """
 
 import argparse
