@@ -44,9 +44,28 @@ DEPS_FIRST = $(filter deps,$(MAKECMDGOALS))
 $(OUT)/waymark.elf: $(OBJS) linker.ld
 	$(call say,LINK,$@)$(LD) $(LDFLAGS) -o $@ $(OBJS)
 
-$(IMAGE): $(OUT)/waymark.elf
-	$(call say,IMAGE,$@)$(OBJCOPY) --strip-all \
-	    $(addprefix -j ,.text .guest .rodata .data .bss .relr .reloc) \
+# The image firmware starts is a small loader with the suite in it, packed: boot/loader/.
+$(OUT)/waymark.lz4: $(OUT)/waymark.elf
+	$(call say,PACK,$@)$(OBJCOPY) -O binary \
+	    $(addprefix -j ,.text .guest .rodata .relr .data) $< $(@:.lz4=.bin)
+	@lz4 -q -f -l -12 $(@:.lz4=.bin) $@
+
+LOADER = $(addprefix $(OUT)/obj/boot/loader/,loader.o lz4.o packed.o)
+
+$(OUT)/obj/boot/loader/packed.o: boot/loader/packed.asm $(OUT)/waymark.lz4 Makefile
+	@mkdir -p $(@D)
+	$(call say,NASM,$<)$(NASM) -f elf64 -DPACKED='"$(OUT)/waymark.lz4"' \
+	    -DMEMORY_BYTES=0x$$(nm $(OUT)/waymark.elf | sed -n 's/ . __bss_end$$//p') -o $@ $<
+
+# GCC may not make calls of memcpy out of the loader's loops: there is none.
+$(LOADER): CFLAGS += -fno-tree-loop-distribute-patterns
+
+$(OUT)/loader.elf: $(LOADER) boot/loader/loader.ld
+	$(call say,LINK,$@)$(LD) -nostdlib -static --gc-sections --build-id=none \
+	    -z noexecstack --orphan-handling=error -T boot/loader/loader.ld -o $@ $(LOADER)
+
+$(IMAGE): $(OUT)/loader.elf
+	$(call say,IMAGE,$@)$(OBJCOPY) --strip-all $(addprefix -j ,.text .packed .reloc) \
 	    --target=efi-app-x86_64 --subsystem=10 $< $@
 
 $(OUT)/obj/%.o: %.c Makefile | $(DEPS_FIRST)
@@ -68,7 +87,7 @@ $(OUT)/gen/version.h: FORCE | $(DEPS_FIRST)
 $(OUT)/obj/harness/version.o: $(OUT)/gen/version.h
 $(OUT)/obj/harness/version.o: CFLAGS += -include $(OUT)/gen/version.h
 
--include $(OBJS:.o=.d)
+-include $(OBJS:.o=.d) $(LOADER:.o=.d)
 
 # --- using it
 

@@ -34,6 +34,10 @@
 /* Codes of hw_unwind that end a take-over from underneath. */
 enum { UNWOUND_STOP = 0x100 };
 
+/* linker.ld */
+extern const uint8_t __text_start[] __attribute__((visibility("hidden")));
+extern const uint8_t __bss_end[] __attribute__((visibility("hidden")));
+
 static struct platform platform;
 static enum option_exit way_out;
 static bool for_program;
@@ -223,10 +227,9 @@ const struct platform *platform_init(const struct options *options)
     if (platform.processors > 1)
         platform.take_over_all = take_over_all;
     processors_tsc_khz = platform.tsc_khz;
-    if (firmware_loaded != NULL) {
-        platform.image_base = (uint64_t)(uintptr_t)firmware_loaded->ImageBase;
-        platform.image_bytes = firmware_loaded->ImageSize;
-    }
+    /* Where the loader unpacked us; what firmware loaded is only the loader. */
+    platform.image_base = (uint64_t)(uintptr_t)__text_start - PAGE_BYTES;
+    platform.image_bytes = (uint64_t)(__bss_end - __text_start) + PAGE_BYTES;
     return &platform;
 }
 

@@ -17,7 +17,7 @@ from harness import expected, schema, wire
 from harness.tests import boot_session, output_session, resume_session, stick_session
 
 ROOT = Path(__file__).resolve().parent.parent
-IMAGE_LIMIT = 384 * 1024
+IMAGE_LIMIT = 256 * 1024
 
 
 @dataclass

@@ -150,3 +150,6 @@ traced_gdb_SRCS := harness/tests/traced_gdb.c
 traced_gdb_CFLAGS := -fno-sanitize=all -static -nostdlib -fno-stack-protector \
                      -fcf-protection=none
 $(addprefix $(OUT)/host/,test_gdb test_gdb_fuzz gdb_host): $(wildcard harness/gdb/*.h)
+
+HOST_TESTS += test_lz4
+test_lz4_SRCS = harness/tests/test_lz4.c boot/loader/lz4.c
