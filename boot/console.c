@@ -134,15 +134,23 @@ static bool begins(const char *line, size_t bytes, const char *word)
 void console_recall_failures(void)
 {
     unsigned shown = 0;
+    size_t detail = 0, detail_bytes = 0; /* the first line that the check said of itself */
 
     for (size_t at = 0; at < log_end && shown < RECALL_LINES;) {
         size_t bytes = 0;
 
         while (log_text[at + bytes] != '\n')
             bytes++;
-        if (begins(log_text + at, bytes, "not ok ")) {
+        if (begins(log_text + at, bytes, "# step ")) {
+            detail = at + bytes + 1;
+            detail_bytes = 0;
+        } else if (at == detail && begins(log_text + at, bytes, "# ")) {
+            detail_bytes = bytes;
+        } else if (begins(log_text + at, bytes, "not ok ")) {
             screen_write(log_text + at, bytes + 1);
-            shown++;
+            if (detail_bytes > 0)
+                screen_write(log_text + detail, detail_bytes + 1);
+            shown += detail_bytes > 0 ? 2 : 1;
         }
         at += bytes + 1;
     }

@@ -60,7 +60,7 @@ void outputs_open(const struct options *options)
     }
     if (!options->serial_given && !serial_present())
         open_acpi(options->baud, false);
-    screen_init(serial_present());
+    screen_init(serial_present(), options);
     screen_describe(screens, sizeof(screens));
     if (screens[0])
         add(found, screens);

@@ -9,6 +9,7 @@
 #include "boot/screen.h"
 
 #include "boot/firmware.h"
+#include "boot/panel.h"
 
 #include "harness/format.h"
 
@@ -19,6 +20,7 @@ typedef SIMPLE_TEXT_OUTPUT_INTERFACE text_output;
 
 static text_output *screens[SCREENS_MAX];
 static size_t screen_count;
+static bool panel; /* drawn by ourselves; the firmware's text would be drawn across it */
 
 /* UEFI Specification, "Device Path Protocol": a serial terminal has a UART node in its path. */
 static bool has_uart_node(const EFI_DEVICE_PATH *node)
@@ -36,13 +38,17 @@ static bool has_uart_node(const EFI_DEVICE_PATH *node)
     return false;
 }
 
-void screen_init(bool serial_in_use)
+void screen_init(bool serial_in_use, const struct options *options)
 {
     EFI_HANDLE handles[SCREENS_MAX];
     size_t found;
     bool uart_seen = false;
 
     screen_count = 0;
+    panel =
+        !options->screen_console && panel_open(options->screen_width, options->screen_height);
+    if (panel)
+        return;
     if (serial_in_use) {
         found = firmware_handles((EFI_GUID)EFI_SIMPLE_TEXT_OUTPUT_PROTOCOL_GUID, handles,
                                  SCREENS_MAX);
@@ -76,6 +82,10 @@ void screen_describe(char *text, size_t bytes)
     size_t used;
 
     text[0] = 0;
+    if (panel) {
+        panel_describe(text, bytes);
+        return;
+    }
     if (screen_count == 0 || screens[0]->Mode == NULL ||
         screens[0]->QueryMode(screens[0], (UINTN)screens[0]->Mode->Mode, &columns, &rows) !=
             EFI_SUCCESS)
@@ -98,6 +108,8 @@ void screen_write(const char *text, size_t bytes)
     CHAR16 chunk[CHUNK_UNITS + 1];
     size_t used = 0;
 
+    if (panel)
+        panel_write(text, bytes);
     for (size_t i = 0; screen_count > 0 && i < bytes; i++) {
         if (text[i] == '\n')
             chunk[used++] = '\r';
@@ -115,9 +127,11 @@ void screen_linger(unsigned seconds)
     SIMPLE_INPUT_INTERFACE *keys = firmware_table->ConIn;
     EFI_INPUT_KEY key;
 
-    if (screen_count == 0 || keys == NULL)
+    static const char prompt[] = "\nPress a key to return to the firmware.\n";
+
+    if ((screen_count == 0 && !panel) || keys == NULL)
         return;
-    show(u"\r\nPress a key to return to the firmware.\r\n");
+    screen_write(prompt, sizeof(prompt) - 1);
     keys->Reset(keys, FALSE);
     for (unsigned tenths = 0; tenths < 10 * seconds; tenths++) {
         if (keys->ReadKeyStroke(keys, &key) == EFI_SUCCESS)

@@ -3,6 +3,8 @@
 #ifndef BOOT_SCREEN_H
 #define BOOT_SCREEN_H
 
+#include "harness/options.h"
+
 #include <stdbool.h>
 #include <stddef.h>
 
@@ -10,7 +12,7 @@
  * Chooses the text outputs. Those that are a serial line are left out when serial_in_use: the
  * firmware would send each line a second time, with terminal codes, over the same wire.
  */
-void screen_init(bool serial_in_use);
+void screen_init(bool serial_in_use, const struct options *options);
 
 /* "screen 100x31 on 1280x800": characters and, where firmware tells, pixels; "" without one. */
 void screen_describe(char *text, size_t bytes);

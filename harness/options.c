@@ -3,6 +3,7 @@
 #include "harness/options.h"
 
 #include "harness/format.h"
+#include "harness/option_values.h"
 #include "harness/options_program.h"
 #include "hw/string.h"
 
@@ -18,7 +19,7 @@ void options_default(struct options *o)
 
 /* --- values */
 
-static bool parse_number(const char *text, uint64_t *value)
+bool option_number(const char *text, uint64_t *value)
 {
     unsigned base = 10;
     uint64_t result = 0;
@@ -42,7 +43,7 @@ static bool parse_number(const char *text, uint64_t *value)
     return true;
 }
 
-static bool parse_word(const char *text, const char *const *words, unsigned *value)
+bool option_word(const char *text, const char *const *words, unsigned *value)
 {
     for (unsigned i = 0; words[i]; i++)
         if (strcmp(text, words[i]) == 0) {
@@ -67,8 +68,6 @@ static const char *const selftest_words[] = {"none",   "fail", "error",   "hang"
                                              "triple", "leak", "corrupt", NULL};
 static const char *const prove_words[] = {"nothing", "defects", "policies", NULL};
 static const char *const exit_words[] = {"return", "debug", "shutdown", NULL};
-static const char *const serial_words[] = {"com1", "com2", "com3", "com4", NULL};
-static const uint16_t serial_ports[] = {0x3F8, 0x2F8, 0x3E8, 0x2E8};
 
 static const char *set_text(char *to, size_t size, const char *value)
 {
@@ -87,69 +86,11 @@ static const char *set_profile(struct options *o, const char *value)
                                                            : NULL;
 }
 
-/* "mem:0xADDRESS" or "mem:0xADDRESS/STRIDE" */
-static bool parse_memory(char *text, struct option_serial *place)
-{
-    char *slash = strchr(text, '/');
-    uint64_t stride = 1;
-
-    if (slash) {
-        *slash = 0;
-        if (!parse_number(slash + 1, &stride) || (stride != 1 && stride != 2 && stride != 4))
-            return false;
-    }
-    place->kind = SERIAL_MEMORY;
-    place->stride = (unsigned)stride;
-    return parse_number(text, &place->address) && place->address >= 0x1000;
-}
-
-static bool parse_place(char *text, struct option_serial *place)
-{
-    unsigned word;
-
-    *place = (struct option_serial){SERIAL_PORT, 0, 1};
-    if (strcmp(text, "acpi") == 0)
-        place->kind = SERIAL_ACPI;
-    else if (memcmp(text, "mem:", 4) == 0)
-        return parse_memory(text + 4, place);
-    else if (parse_word(text, serial_words, &word))
-        place->address = serial_ports[word];
-    else
-        return parse_number(text, &place->address) && place->address >= 0x100 &&
-               place->address <= 0xFFF8;
-    return true;
-}
-
-static const char *set_serial(struct options *o, const char *value)
-{
-    static const char wanted[] =
-        "none, or up to 4 of com1 to com4, a port from 0x100 to 0xfff8, "
-        "mem:0xADDRESS[/STRIDE], acpi";
-    char text[64 + 4];
-
-    o->serials = 0;
-    o->serial_given = true;
-    if (strcmp(value, "none") == 0)
-        return NULL;
-    while (*value) {
-        size_t used = 0;
-
-        while (*value && *value != ',' && used + 4 < sizeof(text))
-            text[used++] = *value++;
-        /* Room for the longest word that is compared with it. */
-        memset(text + used, 0, 4);
-        if (o->serials == OPTION_SERIAL_MAX || !parse_place(text, &o->serial[o->serials++]))
-            return wanted;
-        value += *value == ',';
-    }
-    return o->serials ? NULL : wanted;
-}
-
 static const char *set_numeric(struct options *o, const char *key, const char *value)
 {
     uint64_t number;
 
-    if (!parse_number(value, &number))
+    if (!option_number(value, &number))
         return "a number, decimal or 0x";
     if (strcmp(key, "seed") == 0) {
         o->seed = number;
@@ -182,19 +123,19 @@ static const char *set_choice(struct options *o, const char *key, const char *va
     unsigned word;
 
     if (strcmp(key, "provider") == 0) {
-        if (!parse_word(value, provider_words, &word))
+        if (!option_word(value, provider_words, &word))
             return "auto, native or model";
         o->provider = (enum option_provider)word;
     } else if (strcmp(key, "selftest") == 0) {
-        if (!parse_word(value, selftest_words, &word))
+        if (!option_word(value, selftest_words, &word))
             return "none, fail, error, hang, triple, leak or corrupt";
         o->selftest = (enum option_selftest)word;
     } else if (strcmp(key, "prove") == 0) {
-        if (!parse_word(value, prove_words, &word))
+        if (!option_word(value, prove_words, &word))
             return "nothing, defects or policies";
         o->prove = (enum option_prove)word;
     } else {
-        if (!parse_word(value, exit_words, &word))
+        if (!option_word(value, exit_words, &word))
             return "return, debug or shutdown";
         o->exit = (enum option_exit)word;
     }
@@ -237,7 +178,7 @@ static bool is_one_of(const char *key, const char *const *keys)
 {
     unsigned ignored;
 
-    return parse_word(key, keys, &ignored);
+    return option_word(key, keys, &ignored);
 }
 
 /* Sets *unknown when there is no such option; otherwise as the handlers return. */
@@ -267,8 +208,10 @@ static const char *set_option(struct options *o, const char *key, const char *va
         return set_text(o->skip, sizeof(o->skip), value);
     if (strcmp(key, "profile") == 0)
         return set_profile(o, value);
+    if (strcmp(key, "screen") == 0)
+        return option_set_screen(o, value);
     if (strcmp(key, "serial") == 0)
-        return set_serial(o, value);
+        return option_set_serial(o, value);
     *unknown = true;
     return NULL;
 }
@@ -290,7 +233,7 @@ static bool parse_one(struct options *o, char *word, char *error, size_t error_b
     if (unknown)
         fmt(error, error_bytes,
             "unknown option '%.40s': known are run skip profile provider selftest prove exit "
-            "cpus serial baud soak bench list verbose x2apic journal lava seed fuzz policy "
+            "cpus serial baud soak bench list verbose x2apic journal lava screen seed fuzz "
             "defect cpuid program path arg crossings untraced seconds trace-kib",
             word);
     else if (wanted)

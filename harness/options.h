@@ -52,11 +52,14 @@ struct options {
     bool bench;        /* bench=0|1: measure instead of judging */
     bool list;         /* list=0|1: print the checks, run none */
     bool verbose;      /* verbose=0|1: detail lines on passes too */
-    bool lava;         /* lava=0|1: a line for LAVA behind each result */
-    bool journal;      /* journal=0|1: keep one, and go on with one */
-    bool x2apic;       /* x2apic=0|1: switch the local APIC where enumerated */
-    uint64_t seed;     /* seed=N, decimal or 0x */
-    unsigned fuzz;     /* fuzz=N: generated programs, from that seed on; 0 = few */
+    /* screen=auto|console|WIDTHxHEIGHT: who draws text, and in which mode of the graphics. */
+    bool screen_console;
+    uint16_t screen_width, screen_height; /* 0: the mode that firmware has chosen */
+    bool lava;                            /* lava=0|1: a line for LAVA behind each result */
+    bool journal;                         /* journal=0|1: keep one, and go on with one */
+    bool x2apic;   /* x2apic=0|1: switch the local APIC where enumerated */
+    uint64_t seed; /* seed=N, decimal or 0x */
+    unsigned fuzz; /* fuzz=N: generated programs, from that seed on; 0 = few */
     /* program=NAME: trace this file of the boot volume instead of running checks */
     char program[128];
     char path[OPTION_TEXT_BYTES]; /* path=TEXT: what the trace calls it; empty = its name */

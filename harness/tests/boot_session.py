@@ -194,6 +194,38 @@ def screen(session):
     session.expect(session.serial.count(b"# version=") == 1, "lines are on the wire twice")
 
 
+def panel(session):
+    """On a 4K screen the text is three times as large, with the progress line on top."""
+    monitor = session.own / "monitor"
+    monitor.unlink(missing_ok=True)
+    session.options([ONE_CHECK, "screen=3840x2160", "selftest=fail"])
+    session.words += ["-device", "VGA,vgamem_mb=64",
+                      "-monitor", "unix:%s,server=on,wait=off" % monitor]
+
+    def look(process):
+        time.sleep(1)
+        with socket.socket(socket.AF_UNIX) as line:
+            line.connect(str(monitor))
+            line.sendall(b"screendump %s\n" % str(session.own / "screen.ppm").encode())
+            time.sleep(4)
+
+    session.seen = look
+    log = session.run(until=b"# waymark end")
+    session.expect(log.identity.get("outputs") == "0x3f8, panel 160x37 on 3840x2160",
+                   log.identity.get("outputs"))
+    _, size, _, pixels = (session.own / "screen.ppm").read_bytes().split(b"\n", 3)
+    session.expect(size == b"3840 2160", "the screen is %s" % size)
+    rows = [pixels[y * 3840 * 3:(y + 1) * 3840 * 3] for y in range(0, 57 * 8)]
+    status = sum(row.count(b"\x20\x40\x80") for row in rows[:57])
+    session.expect(0.8 < status / (57 * 3840) < 1, "%d pixels of the top line" % status)
+    session.expect(b"\x20\x40\x80" not in rows[57], "the top line is too high")
+    # Enlarged by whole numbers: each pixel of a glyph is a square of nine.
+    session.expect(all(rows[y] == rows[y - y % 3] for y in range(len(rows))) and
+                   all(row[x:x + 3] * 3 == row[x:x + 9] for row in rows[::3]
+                       for x in range(0, 1920 * 3, 9)), "pixels are not squares of nine")
+    session.expect(any(b"\xd8\xd8\xd8" in row for row in rows), "no text")
+
+
 # --- what it finds on its volume
 
 def read_only(session):
@@ -250,8 +282,8 @@ def cfg_utf16(session):
 
 
 CASES = {case.__name__: case for case in (
-    pc, processors, kernel, kernel_usage, shell, no_serial, screen, read_only, full, numbers,
-    numbers_used_up, name_taken, cfg_binary, cfg_long, cfg_folder, cfg_utf16)}
+    pc, processors, kernel, kernel_usage, shell, no_serial, screen, panel, read_only, full,
+    numbers, numbers_used_up, name_taken, cfg_binary, cfg_long, cfg_folder, cfg_utf16)}
 
 
 def main(name, build, own):

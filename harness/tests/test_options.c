@@ -28,6 +28,18 @@ static void good_words(void)
     EXPECT_EQ(options.baud, 9600);
     ASSERT(parse("serial=0x2e8 serial=com2 policy=wrap:after defect=x"));
     EXPECT_EQ(options.serial[0].address, 0x2F8);
+    EXPECT_EQ(options.serials, 1);
+    ASSERT(parse("serial=com3,mem:0xfe034000/4,acpi screen=1920x1080 journal=0 lava=1"));
+    EXPECT_EQ(options.serials, 3);
+    EXPECT_EQ(options.serial[0].address, 0x3E8);
+    EXPECT_EQ(options.serial[1].kind, SERIAL_MEMORY);
+    EXPECT_EQ(options.serial[1].address, 0xFE034000);
+    EXPECT_EQ(options.serial[1].stride, 4);
+    EXPECT_EQ(options.serial[2].kind, SERIAL_ACPI);
+    EXPECT_EQ(options.screen_width, 1920);
+    EXPECT_EQ(options.screen_height, 1080);
+    EXPECT(!options.journal && options.lava);
+    ASSERT(parse("policy=wrap:after defect=x"));
     EXPECT_EQ(options.model_words, 2);
     EXPECT_STR(options.model_word[0], "policy=wrap:after");
     EXPECT(parse(""));
@@ -55,6 +67,16 @@ static void bad_words(void)
         {"selftest=yes", "yes"},
         {"exit=now", "now"},
         {"serial=com9", "com9"},
+        {"serial=", "serial"},
+        {"serial=com1,,com2", "com1,,com2"},
+        {"serial=com1,com2,com3,com4,0x3f8", "0x3f8"},
+        {"serial=mem:", "mem:"},
+        {"serial=mem:0x100", "mem:0x100"},
+        {"serial=mem:0xfe000000/3", "/3"},
+        {"screen=800", "800"},
+        {"screen=800x", "800x"},
+        {"screen=99999999x600", "screen"},
+        {"screen=10x10", "10x10"},
         {"baud=7", "baud"},
         {"profile=A", "profile"},
         {"run=\x80", "0x80"},

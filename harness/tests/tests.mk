@@ -72,7 +72,7 @@ HOST_TESTS += test_format
 test_format_SRCS = harness/tests/test_format.c harness/format.c
 
 HOST_TESTS += test_options
-test_options_SRCS = harness/tests/test_options.c harness/options.c \
+test_options_SRCS = harness/tests/test_options.c harness/options.c harness/option_outputs.c \
                     harness/options_program.c harness/format.c
 HOST_TESTS += test_ds_range
 test_ds_range_SRCS := harness/tests/test_ds_range.c harness/tests/fake_regs.c ds/range.c \
@@ -113,8 +113,8 @@ test_model_legacy_SRCS = harness/tests/test_model_legacy.c \
     $(filter-out %/test_model_events.c,$(test_model_events_SRCS))
 HOST_TESTS += test_model_events
 test_model_events_SRCS := harness/tests/test_model_events.c \
-    $(addprefix hw/model/,deliver.c emulate.c far.c syscall.c system.c operand.c segment.c \
-    state.c walk.c decode.c opcodes.c config.c policy.c defect.c)
+    $(addprefix hw/model/,deliver.c emulate.c far.c task.c syscall.c system.c operand.c \
+    segment.c state.c walk.c decode.c opcodes.c config.c policy.c defect.c)
 WTR_PARTS := $(filter-out %/main.c %/space_files.c,$(wildcard harness/wtr/*.c)) harness/decode.c
 HOST_TESTS += test_wtr_format test_wtr_fuzz test_wtr_fuzz_elf
 test_wtr_format_SRCS = harness/tests/test_wtr_format.c harness/wtr/trace.c \
