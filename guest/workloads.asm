@@ -36,6 +36,7 @@ PAGE_JCC_CROSSING
 %include "guest/legacy.asm"
 %include "guest/real.asm"
 %include "guest/program.asm"
+%include "guest/script.asm"
 %include "guest/bench.asm"
 PAGE_JMP_CROSSING
 

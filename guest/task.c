@@ -1,0 +1,231 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* One task: its memory, its clone, its end, who watches it. */
+#include "guest/task.h"
+
+#include "guest/abi.h"
+#include "guest/region.h"
+#include "guest/schedule.h"
+#include "hw/regs.h"
+#include "hw/string.h"
+#include "hw/user.h"
+
+#define CODE_FLAGS (PAGE_PRESENT | PAGE_USER | PAGE_ACCESSED)
+#define DATA_FLAGS                                                                             \
+    (PAGE_PRESENT | PAGE_WRITE | PAGE_USER | PAGE_ACCESSED | PAGE_DIRTY | PAGE_NX)
+
+/* code | data page | never present | two pages of stack */
+static uint64_t page_address(const struct task *task, unsigned page)
+{
+    return task->data + (page ? page + 1 : 0) * PAGE_BYTES;
+}
+
+static bool build(struct task *task)
+{
+    uint64_t bytes = (uint64_t)(__guest_end - __guest_start);
+
+    task->data = task->base + bytes;
+    task->high = page_address(task, TASK_PAGES);
+    if (!paging_space_create(&task->space))
+        return false;
+    for (uint64_t at = 0; at < bytes; at += PAGE_BYTES)
+        if (!paging_map(&task->space, task->base + at, (uint64_t)__guest_start + at,
+                        CODE_FLAGS))
+            return false;
+    for (unsigned i = 0; i < TASK_PAGES; i++) {
+        task->pages[i] = page_alloc();
+        if (!task->pages[i] || !paging_map(&task->space, page_address(task, i),
+                                           (uint64_t)task->pages[i], DATA_FLAGS))
+            return false;
+    }
+    return true;
+}
+
+static void demolish(struct task *task)
+{
+    if (task->space.cr3)
+        paging_space_destroy(&task->space);
+    for (unsigned i = 0; i < TASK_PAGES; i++)
+        if (task->pages[i])
+            page_free(task->pages[i]);
+    memset(task->pages, 0, sizeof(task->pages));
+    task->space.cr3 = 0;
+}
+
+static struct task *fresh(struct schedule *s, uint64_t base)
+{
+    for (unsigned i = 0; i < TASKS_MOST; i++) {
+        struct task *task = &s->tasks[i];
+
+        if (task->state != TASK_FREE && task->state != TASK_ENDED)
+            continue;
+        *task = (struct task){.slot = i, .base = base};
+        if (!build(task)) {
+            demolish(task);
+            return NULL;
+        }
+        fpu_start(&task->fpu);
+        task->id = ++s->created;
+        task->state = TASK_READY;
+        return task;
+    }
+    return NULL;
+}
+
+struct task *task_create(struct schedule *s, const struct workload *workload, uint64_t argument)
+{
+    struct task *task = fresh(s, USER_WINDOW + (s->created + 1) * TASK_REGION_BYTES);
+    uint64_t back;
+
+    if (!task)
+        return NULL;
+    back = task->base + (uint64_t)(guest_exit - __guest_start);
+    memcpy(task->pages[0] + DATA_ARGUMENT, &argument, sizeof(argument));
+    memcpy(task->pages[TASK_PAGES - 1] + PAGE_BYTES - 8, &back, sizeof(back));
+    user_frame_init(&task->frame, task->base + (uint64_t)(int64_t)workload->entry,
+                    task->high - 8, true);
+    task->frame.rdi = task->data;
+    return task;
+}
+
+/* A copy of everything but who watches: a trace is its owner's business, not its child's. */
+struct task *task_clone(struct schedule *s, const struct task *parent,
+                        const struct trap_frame *frame)
+{
+    struct task *child = fresh(s, parent->base);
+
+    if (!child)
+        return NULL;
+    for (unsigned i = 0; i < TASK_PAGES; i++)
+        memcpy(child->pages[i], parent->pages[i], PAGE_BYTES);
+    child->frame = *frame;
+    child->frame.rax = 0;
+    child->frame.rflags &= ~RFLAGS_TF;
+    fpu_save(&child->fpu);
+    return child;
+}
+
+struct task *task_find(struct schedule *s, uint32_t id)
+{
+    for (unsigned i = 0; i < TASKS_MOST; i++)
+        if (id && s->tasks[i].id == id && s->tasks[i].state != TASK_ENDED)
+            return &s->tasks[i];
+    return NULL;
+}
+
+void task_tell(struct task *task, enum task_event event, uint64_t value)
+{
+    struct task_watch *next;
+
+    for (struct task_watch *watch = task->watches; watch; watch = next) {
+        next = watch->next; /* it may leave while it is told */
+        watch->tell(watch, task, event, value);
+    }
+}
+
+void task_end(struct schedule *s, struct task *task, enum task_end end, uint64_t code)
+{
+    if (task->state == TASK_ENDED || task->state == TASK_FREE)
+        return;
+    if (task == s->current)
+        schedule_depart(s);
+    task->state = TASK_ENDED;
+    task->end = end;
+    task->code = code;
+    task_tell(task, TASK_OVER, end);
+    task->watches = NULL;
+    demolish(task);
+}
+
+void task_continue(struct task *task)
+{
+    if (task->state == TASK_STOPPED)
+        task->state = TASK_READY;
+}
+
+void task_signal(struct task *task, uint64_t events)
+{
+    task->events |= events;
+    if (task->state == TASK_WAITING && task->events) {
+        task->state = TASK_READY;
+        task->frame.rax = task->events;
+        task->events = 0;
+    }
+}
+
+void task_watch(struct task *task, struct task_watch *watch)
+{
+    watch->next = task->watches;
+    task->watches = watch;
+}
+
+void task_unwatch(struct task *task, struct task_watch *watch)
+{
+    for (struct task_watch **at = &task->watches; *at; at = &(*at)->next)
+        if (*at == watch) {
+            *at = watch->next;
+            task_tell(task, TASK_DETACHED, 0);
+            return;
+        }
+}
+
+enum task_step task_step(const struct task *task)
+{
+    enum task_step finest = STEP_NONE;
+
+    for (const struct task_watch *watch = task->watches; watch; watch = watch->next)
+        if (watch->step > finest)
+            finest = watch->step;
+    return finest;
+}
+
+bool task_may(const struct task *task, uint64_t linear, size_t bytes, bool write)
+{
+    struct paging_walk walk;
+    uint64_t last = linear + bytes - 1;
+
+    if (!bytes)
+        return true;
+    if (last < linear)
+        return false;
+    for (uint64_t at = linear & ~(PAGE_BYTES - 1); at <= last; at += PAGE_BYTES)
+        if (!paging_walk(task->space.cr3, at, &walk) || !(walk.flags & PAGE_USER) ||
+            (write && !(walk.flags & PAGE_WRITE)))
+            return false;
+    return true;
+}
+
+/* Through the frames, which the kernel has at their own addresses: whichever CR3 is loaded. */
+static void copy(const struct task *task, uint8_t *kernel, uint64_t linear, size_t bytes,
+                 bool out)
+{
+    while (bytes > 0) {
+        size_t part = PAGE_BYTES - linear % PAGE_BYTES;
+        struct paging_walk walk;
+
+        part = part < bytes ? part : bytes;
+        paging_walk(task->space.cr3, linear, &walk);
+        if (out)
+            memcpy((void *)walk.phys, kernel, part);
+        else
+            memcpy(kernel, (const void *)walk.phys, part);
+        kernel += part;
+        linear += part;
+        bytes -= part;
+    }
+}
+
+bool task_copy_in(const struct task *task, void *to, uint64_t linear, size_t bytes)
+{
+    if (!task_may(task, linear, bytes, false))
+        return false;
+    copy(task, to, linear, bytes, false);
+    return true;
+}
+
+bool task_copy_out(const struct task *task, uint64_t linear, const void *from, size_t bytes)
+{
+    if (!task_may(task, linear, bytes, true))
+        return false;
+    copy(task, (uint8_t *)(uintptr_t)from, linear, bytes, true);
+    return true;
+}

@@ -1,0 +1,315 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * Tasks under a trace of their own.
+ *
+ * Claim: a task's records go into its own ring and into no other's; a switch writes DEPARTS
+ *   into the old ring and ARRIVES into the new one; a clone inherits no trace; block steps are
+ *   a task's own across switches.
+ * How: each task's region lies at addresses of its own, so that each record says whose it is;
+ *   every record of every ring is looked at when it is drained.
+ * Wrong if: a timer slice is so long that nothing is ever preempted; the switches are counted.
+ */
+#define CHECK_GROUP "86 task"
+#include "harness/tasks.h"
+
+#include "ds/records.h"
+#include "hw/apic.h"
+#include "hw/string.h"
+
+#define FIXED (LVT_DELIVERY_FIXED | VECTOR_PMI)
+
+static struct bts_record records[1024];
+
+/* Registers of their own, all the way: three loops of different lengths, and XMM0. */
+CHECK(round_robin, .name = "task.run.round_robin", .clauses = "", .kind = SOFTWARE)
+{
+    struct tasks *t = tasks_open(run, FIXED);
+    struct task *task[3];
+
+    for (unsigned i = 0; i < 3; i++) {
+        task[i] = tasks_add(t, "bench.loop", 8000000 + i * 1000000);
+        task[i]->frame.r12 = 0x1111 * (i + 1);
+        memset(task[i]->fpu.bytes + 160, 0x30 + (int)i, 16); /* XMM0 */
+    }
+    schedule_run(&t->schedule, 100000);
+    EXPECT(run, t->schedule.switches >= 6, "only %llu switches",
+           (unsigned long long)t->schedule.switches);
+    for (unsigned i = 0; i < 3; i++) {
+        EXPECT(run, task[i]->state == TASK_ENDED && task[i]->end == TASK_EXITED,
+               "task %u: state %u", i, task[i]->state);
+        EXPECT(run, task[i]->slices > 1, "task %u was never preempted", i);
+        EXPECT_EQ(run, task[i]->frame.r12, 0x1111 * (i + 1), "R12");
+        EXPECT(run, task[i]->fpu.bytes[160] == 0x30 + i && task[i]->fpu.bytes[175] == 0x30 + i,
+               "task %u: XMM0 is another's", i);
+    }
+}
+
+CHECK(clone, .name = "task.run.clone", .clauses = "", .kind = SOFTWARE)
+{
+    static const struct script script[] = {
+        {.call = SERVICE_TASK_CLONE, .other = 3 * sizeof(struct script)},
+        {.call = SERVICE_TASK_SELF},
+        {0},
+        {.call = SERVICE_TASK_SELF}, /* the child */
+        {.call = SERVICE_TASK_YIELD},
+    };
+    struct tasks *t = tasks_open(run, FIXED);
+    struct task *parent = tasks_script(t, script, 5), *child = &t->schedule.tasks[1];
+
+    /* Stopped in time to look: one switch. */
+    t->schedule.slice_ticks = tasks_ticks(TASKS_LONG_US);
+    schedule_run(&t->schedule, 1);
+    REQUIRE(run, child->state == TASK_READY, "no child");
+    schedule_run(&t->schedule, 100);
+    EXPECT(run, parent->id == 1 && child->id == 2 && child->state == TASK_ENDED,
+           "parent %u, child %u, state %u", parent->id, child->id, child->state);
+}
+
+/* Nothing but a kill ends a loop that never does. */
+CHECK(killed, .name = "task.run.kill", .clauses = "", .kind = SOFTWARE)
+{
+    static const struct script script[] = {{.call = SERVICE_TASK_YIELD},
+                                           {.call = SERVICE_TASK_KILL, .rdi = 1},
+                                           {.call = SERVICE_TASK_KILL, .rdi = 1}};
+    struct tasks *t = tasks_open(run, FIXED);
+    struct task *spin = tasks_add(t, "bench.loop", UINT64_MAX);
+    struct task *killer = tasks_script(t, script, 3);
+
+    schedule_run(&t->schedule, 1000);
+    EXPECT(run, spin->end == TASK_KILLED && killer->end == TASK_EXITED, "ends %u and %u",
+           spin->end, killer->end);
+    EXPECT(run, t->schedule.switches < 1000, "it ran on");
+}
+
+/* --- whose records */
+
+struct ring {
+    struct task *task;
+    uint64_t own, foreign, marks, wrong_marks;
+};
+
+static void look(struct ring *ring, const struct bts_record *got, size_t count)
+{
+    uint64_t bytes = ring->task->high - ring->task->base;
+
+    for (size_t i = 0; i < count; i++) {
+        uint64_t from = got[i].from - ring->task->base, to = got[i].to - ring->task->base;
+        struct record record;
+
+        if (record_from_mark(&got[i], &record)) {
+            ring->marks++;
+            ring->wrong_marks += record.detail != ring->task->id;
+        } else if (from < bytes && to < bytes) {
+            ring->own++;
+        } else if (got[i].from - USER_WINDOW < WINDOW_BYTES && from >= bytes) {
+            ring->foreign++;
+        } else if (got[i].to - USER_WINDOW < WINDOW_BYTES && to >= bytes) {
+            ring->foreign++;
+        }
+    }
+}
+
+static void look_at(void *context, session_id id, const struct bts_record *got, size_t count)
+{
+    (void)id;
+    look(context, got, count);
+}
+
+CHECK(own_ring, .name = "task.switch.own_ring", .clauses = "", .kind = SOFTWARE,
+      .needs = NEED_BTS | NEED_DS_CPL)
+{
+    struct tasks *t = tasks_open(run, FIXED);
+    unsigned switches = run_count(run, 10000);
+    struct ring ring[2] = {0};
+    session_id id[2];
+
+    for (unsigned i = 0; i < 2; i++) {
+        struct session_request request;
+
+        ring[i].task = tasks_add(t, "bench.call", UINT64_MAX);
+        request = tasks_request(t, ring[i].task, 64);
+        request.threshold = 40;
+        request.overflow = look_at;
+        request.context = &ring[i];
+        id[i] = sessions_ask(t->sessions, &request);
+    }
+    tasks_add(t, "bench.loop", UINT64_MAX); /* a third, untraced */
+    for (unsigned done = 0; done < switches; done += 100) {
+        schedule_run(&t->schedule, 100);
+        if (done % 1000 == 900) /* a silent machine is taken for one that hangs */
+            run_detail(run, "%u switches", done);
+    }
+    for (unsigned i = 0; i < 2; i++) {
+        size_t count = 0;
+
+        session_drain(id[i], &t->sessions->debugger, records, 64, 64, &count);
+        look(&ring[i], records, count);
+        EXPECT_EQ(run, ring[i].foreign, 0, "records of another task");
+        EXPECT_EQ(run, ring[i].wrong_marks, 0, "marks of another task");
+        EXPECT(run, ring[i].own > switches && ring[i].marks > 0, "%llu records, %llu marks",
+               (unsigned long long)ring[i].own, (unsigned long long)ring[i].marks);
+    }
+}
+
+/* Arrival and departure by turns, with a clock that rises, branches only between them. */
+CHECK(marks, .name = "task.switch.marks", .clauses = "", .kind = SOFTWARE,
+      .needs = NEED_BTS | NEED_DS_CPL)
+{
+    static const struct script script[] = {{.call = SCRIPT_LOOP, .rdi = 5},
+                                           {.call = SERVICE_TASK_YIELD},
+                                           {.call = SCRIPT_LOOP, .rdi = 5},
+                                           {.call = SERVICE_TASK_YIELD},
+                                           {.call = SERVICE_TASK_WAIT}};
+    struct tasks *t = tasks_open(run, FIXED);
+    struct task *task = tasks_script(t, script, 5);
+    struct session_request request = tasks_request(t, task, 256);
+    session_id id = sessions_ask(t->sessions, &request);
+    unsigned arrived = 0, departed = 0, outside = 0;
+    uint64_t clock = 0;
+    size_t count = 0;
+
+    t->schedule.slice_ticks = tasks_ticks(TASKS_LONG_US);
+    tasks_script(t, script, 5);
+    schedule_run(&t->schedule, 100);
+    sessions_error(run, session_drain(id, &t->sessions->debugger, records, 256, 256, &count),
+                   DS_OK, "drain");
+    for (size_t i = 0; i < count; i++) {
+        struct record record;
+
+        if (!record_from_mark(&records[i], &record)) {
+            outside += arrived != departed + 1;
+            continue;
+        }
+        arrived += record.kind == RECORD_ARRIVES;
+        departed += record.kind == RECORD_DEPARTS;
+        EXPECT(run, record.clock > clock && (arrived == departed || arrived == departed + 1),
+               "mark %zu: kind %u", i, record.kind);
+        clock = record.clock;
+    }
+    EXPECT(run, arrived == 3 && departed == 3, "%u arrivals, %u departures", arrived, departed);
+    EXPECT_EQ(run, outside, 0, "branches while the task did not run");
+}
+
+static uint64_t sum(const struct bts_record *ring, size_t count)
+{
+    uint64_t out = 0;
+
+    for (size_t i = 0; i < count; i++)
+        out = (out ^ ring[i].from ^ ring[i].to << 1 ^ ring[i].flags) * 1099511628211ull;
+    return out;
+}
+
+/* Seen in the field: the child shared its parent's area. */
+CHECK(clone_untraced, .name = "task.clone.untraced", .clauses = "", .kind = SOFTWARE,
+      .needs = NEED_BTS | NEED_DS_CPL)
+{
+    static const struct script script[] = {
+        {.call = SERVICE_TASK_CLONE, .other = 3 * sizeof(struct script)},
+        {.call = SERVICE_TASK_WAIT},
+        {0},
+        {.call = SCRIPT_LOOP, .rdi = 1000}, /* the child alone, from here on */
+        {.call = SERVICE_TASK_YIELD},
+        {.call = SCRIPT_LOOP, .rdi = 1000}};
+    struct tasks *t = tasks_open(run, FIXED);
+    struct task *parent = tasks_script(t, script, 6), *child = &t->schedule.tasks[1];
+    struct session_request request = tasks_request(t, parent, 64);
+    struct session_status before, after;
+    uint64_t checksum;
+    session_id id;
+
+    request.buffer = memset(records, 0, sizeof(records));
+    id = sessions_ask(t->sessions, &request);
+    t->schedule.slice_ticks = tasks_ticks(TASKS_LONG_US);
+    schedule_run(&t->schedule, 1); /* until the child has run to its yield */
+    REQUIRE(run, child->state == TASK_READY && parent->state == TASK_WAITING, "states %u, %u",
+            child->state, parent->state);
+    EXPECT(run, !t->ds[child->slot].context, "the child has a context");
+    session_status(id, &before);
+    checksum = sum(records, 64);
+    schedule_run(&t->schedule, 100);
+    session_status(id, &after);
+    EXPECT_EQ(run, child->end, TASK_EXITED, "the child's end");
+    EXPECT(run, after.records == before.records && sum(records, 64) == checksum,
+           "the parent's ring moved: %zu records, then %zu", before.records, after.records);
+    task_signal(parent, 1);
+    schedule_run(&t->schedule, 100);
+    EXPECT_EQ(run, parent->end, TASK_EXITED, "the parent's end");
+    EXPECT(run, sum(records, 64) != checksum, "the parent was not traced any more");
+}
+
+/* --- block steps */
+
+struct stepper {
+    struct task_watch watch;
+    unsigned steps, elsewhere;
+};
+
+static void count_step(struct task_watch *watch, struct task *task, enum task_event event,
+                       uint64_t value)
+{
+    struct stepper *s = watch->context;
+
+    if (event != TASK_STEPPED)
+        return;
+    s->steps++;
+    s->elsewhere += value - task->base >= task->high - task->base;
+}
+
+/* Two tasks, the four combinations of who is stepped, traced all the while. */
+CHECK(step_wishes, .name = "task.step.wishes", .clauses = "", .kind = SOFTWARE,
+      .needs = NEED_BTS | NEED_DS_CPL)
+{
+    for (unsigned wish = 0; wish < 4; wish++) {
+        struct tasks *t = tasks_open(run, FIXED);
+        struct stepper stepper[2] = {0};
+        struct task *task[2];
+
+        for (unsigned i = 0; i < 2; i++) {
+            struct session_request request;
+
+            task[i] = tasks_add(t, "bench.loop", 30);
+            stepper[i].watch = (struct task_watch){.tell = count_step, .context = &stepper[i]};
+            stepper[i].watch.step = wish >> i & 1 ? STEP_BLOCK : STEP_NONE;
+            task_watch(task[i], &stepper[i].watch);
+            request = tasks_request(t, task[i], 64);
+            sessions_ask(t->sessions, &request);
+        }
+        schedule_run(&t->schedule, 100000);
+        for (unsigned i = 0; i < 2; i++) {
+            /* The loop, the RET; the first trap may come at the entry itself. */
+            unsigned want = wish >> i & 1 ? 31 : 0;
+
+            EXPECT(run, stepper[i].steps >= want && stepper[i].steps <= want + !!want,
+                   "wish %u, task %u: %u steps, want %u", wish, i, stepper[i].steps, want);
+            EXPECT_EQ(run, stepper[i].elsewhere, 0, "steps elsewhere");
+            EXPECT_EQ(run, task[i]->end, TASK_EXITED, "end");
+        }
+        run_deferred_now(run);
+    }
+}
+
+/* The finer wish is in force, and goes with its watch. */
+CHECK(step_merge, .name = "task.step.merge", .clauses = "", .kind = SOFTWARE)
+{
+    struct tasks *t = tasks_open(run, FIXED);
+    struct task *task = tasks_add(t, "bench.loop", 100);
+    struct task_watch block = {.tell = count_step, .step = STEP_BLOCK}, single = block;
+    struct stepper seen[2] = {0};
+
+    single.step = STEP_SINGLE;
+    block.context = &seen[0];
+    single.context = &seen[1];
+    EXPECT_EQ(run, task_step(task), STEP_NONE, "nobody's wish");
+    task_watch(task, &block);
+    task_watch(task, &single);
+    EXPECT_EQ(run, task_step(task), STEP_SINGLE, "both wishes");
+    schedule_run(&t->schedule, 1000);
+    EXPECT_EQ(run, task->end, TASK_EXITED, "the end");
+    EXPECT(run, seen[0].steps == seen[1].steps && seen[0].steps >= 200,
+           "%u and %u steps of some 200 instructions", seen[0].steps, seen[1].steps);
+    task = tasks_add(t, "bench.loop", 100);
+    task_watch(task, &block);
+    task_watch(task, &single);
+    task_unwatch(task, &single);
+    EXPECT_EQ(run, task_step(task), STEP_BLOCK, "the one that stayed");
+}
