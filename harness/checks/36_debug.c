@@ -133,13 +133,8 @@ static struct seen raise(struct run *run, struct trace *t, const struct cause *c
     return seen;
 }
 
-/* A stand-in that takes no data breakpoint while it traces cannot answer for a processor. */
 static bool came(struct run *run, const struct seen *seen, const struct cause *cause)
 {
-    if (!seen->traps && cause == &watchpoint && run->platform->stand_in) {
-        run_skip(run, "the stand-in processor takes no data breakpoint while it traces");
-        return false;
-    }
     return EXPECT(run, seen->traps == 1, "%s under a trace: %u debug exceptions", cause->name,
                   seen->traps);
 }

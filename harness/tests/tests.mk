@@ -83,8 +83,8 @@ test_load_options_SRCS := harness/tests/test_load_options.c boot/load_options.c
 
 HOST_TESTS += test_model_simple
 test_model_simple_SRCS := harness/tests/test_model_simple.c \
-    $(addprefix hw/model/,simple.c alu.c operand.c walk.c state.c decode.c opcodes.c \
-    defect.c)
+    $(addprefix hw/model/,simple.c alu.c operand.c walk.c watch.c state.c decode.c \
+    opcodes.c policy.c defect.c)
 HOST_TESTS += test_ds_pool
 test_ds_pool_SRCS := harness/tests/test_ds_pool.c harness/tests/fake_regs.c ds/pool.c
 
@@ -94,8 +94,8 @@ record_ptrace_SRCS = harness/tests/record_ptrace.c
 
 HOST_TESTS += test_model_store
 test_model_store_SRCS := harness/tests/test_model_store.c \
-    $(addprefix hw/model/,record.c lost.c msr.c branch_stack.c perfmon.c walk.c state.c \
-    config.c policy.c defect.c)
+    $(addprefix hw/model/,record.c lost.c msr.c branch_stack.c perfmon.c walk.c watch.c \
+    state.c config.c policy.c defect.c)
 HOST_TESTS += test_model_lbr
 test_model_lbr_SRCS := harness/tests/test_model_lbr.c \
     $(filter-out %/test_model_store.c,$(test_model_store_SRCS))
@@ -114,7 +114,7 @@ test_model_legacy_SRCS = harness/tests/test_model_legacy.c \
 HOST_TESTS += test_model_events
 test_model_events_SRCS := harness/tests/test_model_events.c \
     $(addprefix hw/model/,deliver.c emulate.c far.c task.c syscall.c system.c operand.c \
-    segment.c state.c walk.c decode.c opcodes.c config.c policy.c defect.c)
+    segment.c state.c walk.c watch.c decode.c opcodes.c config.c policy.c defect.c)
 WTR_PARTS := $(filter-out %/main.c %/space_files.c,$(wildcard harness/wtr/*.c)) harness/decode.c
 HOST_TESTS += test_wtr_format test_wtr_fuzz test_wtr_fuzz_elf
 test_wtr_format_SRCS = harness/tests/test_wtr_format.c harness/wtr/trace.c \

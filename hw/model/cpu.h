@@ -94,6 +94,8 @@ struct model_cpu {
     bool branched;    /* the instruction just carried out took a branch */
     bool area_known;
     struct fault fault;
+    unsigned watch_hits; /* data breakpoints that wait for the boundary, as in DR6 */
+    uint64_t insn_rip;   /* of the instruction stepped last */
     uint64_t area_at_enable;
     uint64_t fields_at_enable[4];
     uint64_t last_exit_rip;
@@ -128,7 +130,8 @@ enum access {
     ACCESS_FETCH = 4,
     ACCESS_IMPLICIT = 8, /* descriptor tables, TSS, the recording area: never with CPL 3 */
     ACCESS_STACK = 16,   /* a non-canonical address gives #SS instead of #GP */
-    ACCESS_KEEP_AD = 32  /* leave accessed and dirty bits alone */
+    ACCESS_KEEP_AD = 32, /* leave accessed and dirty bits alone */
+    ACCESS_AREA = 64     /* of the recording itself; for watch_access alone */
 };
 bool guest_canonical(const struct model_cpu *cpu, uint64_t linear);
 /* Each returns false with cpu->fault set, and then nothing was read or written. */
@@ -237,6 +240,14 @@ bool perfmon_lbrs_frozen(const struct model_cpu *cpu);
 void perfmon_on_interrupt(struct model_cpu *cpu);
 bool perfmon_read(struct model_cpu *cpu, uint32_t index, uint64_t *value);
 bool perfmon_write(struct model_cpu *cpu, uint32_t index, uint64_t value);
+
+/* watch.c - data breakpoints while stepping; hits gather in cpu->watch_hits */
+bool watch_any(const struct model_cpu *cpu);
+void watch_access(struct model_cpu *cpu, uint64_t linear, size_t bytes, unsigned access);
+/* Lends DR1 to DR3 to the guest's watches; returns their bits of DR7. */
+uint64_t watch_arm(struct model_cpu *cpu);
+/* What the processor found, by its DR6. */
+void watch_taken(struct model_cpu *cpu, uint64_t dr6);
 
 /* deliver.c - interrupts and exceptions */
 enum event_kind {

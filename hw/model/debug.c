@@ -61,6 +61,7 @@ void step_begin(struct model_cpu *cpu)
     guest_forget_translations(cpu);
     cpu->halted = false;
     cpu->stop_armed = false;
+    cpu->watch_hits = 0;
     cpu->stepping = true;
 }
 

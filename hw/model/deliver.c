@@ -341,6 +341,7 @@ void deliver_debug_trap(struct model_cpu *cpu, uint64_t dr6_bits, uint64_t from_
                           .return_rip = rip,
                           .restart_rip = rip,
                           .from_rip = from_rip};
-    cpu->dr6 |= dr6_bits;
+    cpu->dr6 |= dr6_bits | cpu->watch_hits;
+    cpu->watch_hits = 0;
     deliver(cpu, &event);
 }

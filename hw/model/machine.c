@@ -46,20 +46,24 @@ void machine_window(struct model_cpu *cpu, bool interrupts)
 void machine_run(struct model_cpu *cpu)
 {
     struct vmcb *vmcb = cpu->vmcb;
+    bool watching = cpu->stepping && watch_any(cpu);
     vmcb->save.rax = cpu->gpr[RAX];
     vmcb->save.rsp = cpu->gpr[RSP];
     vmcb->control.interrupt_state = cpu->shadow;
     if (cpu->stepping) {
         vmcb->save.dr6 = DR6_FIXED;
         vmcb->save.dr7 = cpu->stop_armed ? DR7_ARMED : DR7_FIXED;
+        vmcb->save.dr7 |= watching ? watch_arm(cpu) : 0;
     }
-    if (cpu->stop_armed) {
-        write_dr0(cpu->stop_at);
-        write_dr7(DR7_ARMED);
-    }
-    machine_enter(cpu);
     if (cpu->stop_armed)
+        write_dr0(cpu->stop_at);
+    if (cpu->stop_armed || watching)
+        write_dr7(vmcb->save.dr7);
+    machine_enter(cpu);
+    if (cpu->stop_armed || watching)
         write_dr7(DR7_DISARMED);
+    if (watching)
+        watch_taken(cpu, vmcb->save.dr6);
     vmcb->control.event = 0;
     vmcb->control.tlb_control = 0;
     cpu->shadow = vmcb->control.interrupt_state & 1;

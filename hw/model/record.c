@@ -255,6 +255,7 @@ static bool write_record(struct model_cpu *cpu, const struct area *area, uint64_
             return true;
         }
     }
+    watch_access(cpu, place, count, ACCESS_WRITE | ACCESS_AREA);
     return guest_write(cpu, place, bytes, count, access);
 }
 

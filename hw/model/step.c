@@ -111,6 +111,16 @@ static bool take_breakpoint(struct model_cpu *cpu)
     return true;
 }
 
+/* Behind MOV SS the trap waits one instruction more. */
+static bool take_watch(struct model_cpu *cpu)
+{
+    if (!cpu->watch_hits)
+        return false;
+    bool from_insn = policy(POLICY_DB_FROM) == DB_FROM_INSN;
+    deliver_debug_trap(cpu, 0, from_insn ? cpu->insn_rip : cpu->vmcb->save.rip);
+    return true;
+}
+
 /* --- running the guest itself --- */
 
 /* Linear address at which the guest must stop: the next instruction that is not plain, or
@@ -245,7 +255,8 @@ static void run_plain(struct model_cpu *cpu, enum fetch fetched, const struct in
     /* With BTF only branches trap, and none of those runs here. */
     bool by_branch = cpu->debugctl & DEBUGCTL_BTF && !defect(DEFECT_BTF_IGNORED);
     bool traps = held && !by_branch;
-    bool only_one = traps || cpu->shadow;
+    /* Behind a data access the trap must find the instruction that made it. */
+    bool only_one = traps || cpu->shadow || watch_any(cpu);
     /* The shadow is lost on the way in: keep interrupts out by IF for its one instruction. */
     if (cpu->shadow)
         held |= save->rflags & FLAG_IF;
@@ -294,6 +305,9 @@ static bool simple_step(struct model_cpu *cpu, const struct insn *insn)
 void step(struct model_cpu *cpu)
 {
     struct insn insn;
+    if (!cpu->shadow && take_watch(cpu))
+        return;
+    cpu->insn_rip = cpu->vmcb->save.rip;
     if (!cpu->shadow && take_interrupts(cpu))
         return;
     if (cpu->halted || take_breakpoint(cpu))

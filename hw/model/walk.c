@@ -269,11 +269,13 @@ static bool move(struct model_cpu *cpu, uint64_t linear, uint8_t *to, const uint
 
 bool guest_read(struct model_cpu *cpu, uint64_t linear, void *to, size_t bytes, unsigned access)
 {
+    watch_access(cpu, linear, bytes, access);
     return move(cpu, linear, to, NULL, bytes, access);
 }
 
 bool guest_write(struct model_cpu *cpu, uint64_t linear, const void *from, size_t bytes,
                  unsigned access)
 {
+    watch_access(cpu, linear, bytes, access | ACCESS_WRITE);
     return move(cpu, linear, NULL, from, bytes, access | ACCESS_WRITE);
 }
