@@ -21,6 +21,7 @@
 #define DATA_KERNEL    0x0010 /* where the kernel sees it */
 #define DATA_LEGACY    0x0020 /* numbers for WRMSR: guest/legacy.asm */
 #define DATA_VECTORS   0x0100 /* vectors of real mode */
+#define DATA_TASKS     0x0200 /* two TSSs; guest/task.asm */
 #define DATA_DEMAND    0x1000 /* not present until a #PF maps it */
 #define DATA_READ_ONLY 0x2000 /* read-only until a #PF makes it writable */
 #define DATA_NEVER     0x3000 /* never present */

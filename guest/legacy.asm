@@ -27,7 +27,7 @@ bits 32
     wrmsr
 %endmacro
 
-; Gates for #UD, #GP and INT 0x21.
+; Gates for #DB, #UD, #GP and INT 0x21.
 %define LEGACY_INT     0x21
 %macro GATE32 1
     dw      at(%1), LEGACY_PROGRAM, 0x8E00, 0
@@ -36,7 +36,9 @@ bits 32
 global guest_idt32:data hidden, guest_idt32_end:data hidden
     align   8
 guest_idt32:
-    times   VECTOR_UD dq 0
+    dq      0
+    GATE32  task_debug
+    times   VECTOR_UD - VECTOR_DB - 1 dq 0
     GATE32  legacy_handler
     times   VECTOR_GP - VECTOR_UD - 1 dq 0
     GATE32  legacy_handler_code

@@ -35,6 +35,7 @@ PAGE_JCC_CROSSING
 %include "guest/compat_far.asm"
 %include "guest/legacy.asm"
 %include "guest/real.asm"
+%include "guest/task.asm"
 %include "guest/program.asm"
 %include "guest/script.asm"
 %include "guest/bench.asm"

@@ -7,6 +7,7 @@
 #include "hw/paging.h"
 #include "hw/regs.h"
 #include "hw/string.h"
+#include "hw/tables.h"
 #include "hw/user.h"
 
 #include <stddef.h>
@@ -37,7 +38,7 @@ struct legacy_state {
     struct far_pointer leave;
     uint16_t to_real[2]; /* offset, segment */
     uint32_t unused;
-    uint64_t gdt[9];
+    uint64_t gdt[11];
     uint64_t unused_end;
 };
 /* hw/legacy.inc */
@@ -48,7 +49,7 @@ _Static_assert(offsetof(struct legacy_state, entry) == 0x68, "STATE_ENTRY");
 _Static_assert(offsetof(struct legacy_state, stack) == 0x74, "STATE_STACK");
 _Static_assert(offsetof(struct legacy_state, leave) == 0x80, "STATE_LEAVE");
 _Static_assert(offsetof(struct legacy_state, gdt) == 0x90, "the GDT");
-_Static_assert(sizeof(struct legacy_state) == 0xE0, "STATE_BYTES");
+_Static_assert(sizeof(struct legacy_state) == 0xF0, "STATE_BYTES");
 
 extern const uint8_t legacy_code[] HIDDEN, legacy_code_end[] HIDDEN, legacy_real[] HIDDEN,
     legacy_leave[] HIDDEN;
@@ -70,6 +71,7 @@ _Static_assert(CODE_PAGE + PAGE_BYTES <= LOW_BYTES, "low memory holds it all");
 #define DATA_32 0x00CF93000000FFFFull
 #define CODE_16 0x00009B000000FFFFull /* 64 KiB */
 #define DATA_16 0x000093000000FFFFull
+#define TSS_32  0x0000890000000067ull /* available */
 #define CODE_64 0x00AF9B000000FFFFull
 
 bool legacy_possible(void)
@@ -120,6 +122,10 @@ static void fill_gdt(struct legacy_state *s, uint32_t page, const struct legacy_
     s->gdt[SELECTOR_KERNEL_SS / 8] = DATA_32;
     s->gdt[SELECTOR_KERNEL_CS / 8] = CODE_64;
     s->gdt[8] = based(DATA_16, page);
+    if (call->tss) {
+        s->gdt[9] = based(TSS_32, call->tss);
+        s->gdt[10] = based(TSS_32, call->tss + LEGACY_TSS_BYTES);
+    }
     s->low_gdtr.limit = sizeof(s->gdt) - 1;
     s->low_gdtr.base = (uint64_t)s->gdt;
 }
@@ -128,6 +134,7 @@ uint32_t legacy_run(const struct legacy_call *call)
 {
     struct legacy_state *s = (struct legacy_state *)(low_memory() + CODE_PAGE);
     uint32_t page = (uint32_t)(uint64_t)s;
+    uint32_t result;
     bool paged = call->mode == LEGACY_PAGED || call->mode == LEGACY_PAE;
 
     memset(s, 0, sizeof(*s));
@@ -153,5 +160,8 @@ uint32_t legacy_run(const struct legacy_call *call)
         SELECTOR_KERNEL_CS};
     s->to_real[0] = (uint16_t)(sizeof(*s) + (size_t)(legacy_real - legacy_code));
     s->to_real[1] = (uint16_t)(page >> 4);
-    return legacy_enter(s);
+    result = legacy_enter(s);
+    if (call->tss)
+        tables_reload_tss(); /* the program has loaded TR */
+    return result;
 }

@@ -21,6 +21,8 @@ enum legacy_mode {
 #define LEGACY_PROGRAM_CS 0x18
 #define LEGACY_PROGRAM_SS 0x20
 
+#define LEGACY_TSS_BYTES 0x80u
+
 struct legacy_call {
     enum legacy_mode mode;
     uint32_t base;     /* linear, below 1 MiB, of its CS, DS, ES and SS; a multiple of 16 */
@@ -30,6 +32,7 @@ struct legacy_call {
     uint32_t argument; /* in EDI */
     uint32_t idt;      /* linear address of an IDT of 32-bit gates, or of real-mode vectors */
     uint16_t idt_limit;
+    uint32_t tss; /* linear address of two 32-bit TSSs, LEGACY_TSS_BYTES apart; 0 = none */
 };
 
 /* From here on to the end, low_memory() is used: page tables and the code that switches. */

@@ -144,6 +144,12 @@ void tables_set_low(uint32_t base)
     gdt[SELECTOR_LOW_CS16 / 8] = there ? SEGMENT(CODE, 3, 0) | where : 0;
 }
 
+void tables_reload_tss(void)
+{
+    describe_tss(cpu_this()->tables);
+    __asm__ volatile("ltr %w0" : : "r"(SELECTOR_TSS));
+}
+
 void tables_load(struct cpu *cpu)
 {
     struct hw_tables *t = cpu->tables;

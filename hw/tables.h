@@ -60,6 +60,9 @@ void tables_init(struct cpu *cpu);
 void tables_set_gate(uint64_t target);
 void tables_set_low(uint32_t base);
 
+/* TR names this processor's TSS again, after something else was loaded. */
+void tables_reload_tss(void);
+
 /* Loads GDT, segments, LDT (null), TR and IDT of this processor. IF = 0. */
 void tables_load(struct cpu *cpu);
 

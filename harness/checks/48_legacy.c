@@ -12,198 +12,15 @@
  * Wrong if: an NMI arrives meanwhile. Its sources are masked while the machine is ours.
  */
 #define CHECK_GROUP "48 bts.legacy"
-#include "ds/broker.h"
-#include "guest/abi.h"
 #include "guest/low.h"
-#include "harness/gate.h"
-#include "harness/trace.h"
-#include "hw/cpuid.h"
-#include "hw/legacy.h"
-#include "hw/low.h"
+#include "harness/legacy_trace.h"
 #include "hw/msr.h"
-#include "hw/string.h"
 
-#define CAPACITY 40 /* more than any program leaves */
-#define FEW      4
-#define EDGES    40
+#define FEW 4
 
 /* CR0 as the manual has it. */
 #define CR0_PE 1u
 #define CR0_PG 0x80000000u
-
-static const char *const mode_names[LEGACY_MODES] = {"protected mode", "32-bit paging",
-                                                     "PAE paging", "real mode"};
-
-struct legacy {
-    struct run *run;
-    const struct ds_layout *layout;
-    uint8_t *area, *buffer;
-    uint64_t base;   /* of the buffer */
-    size_t capacity; /* of it, in records */
-    struct trace_record records[CAPACITY];
-    size_t count;
-    uint64_t index;
-    uint32_t result;
-    uint32_t filter; /* further bits of DEBUGCTL */
-};
-
-static void leave(void *arg)
-{
-    (void)arg;
-    broker_raw_write_debugctl(0);
-    broker_resync();
-}
-
-static void open_low(struct run *run)
-{
-    if (!legacy_possible()) {
-        run_skip(run, "firmware has no free memory below 1 MiB");
-        run_stop(run);
-    }
-    NEED(run, guest_open_low(trace_guest(run)), "no view below 1 MiB");
-    NEED(run, low_stack() <= LOW_AREA, "the guest region is too large for low memory");
-    low_reset(trace_guest(run), 0);
-}
-
-enum dtes64 { DTES64_AS_IT_IS, WITHOUT_DTES64 };
-
-/* Area and buffer, empty, in the layout that holds outside IA-32e mode. */
-static void prepare(struct run *run, struct legacy *l, enum dtes64 dtes64, size_t capacity)
-{
-    if (dtes64 == WITHOUT_DTES64 && cpu_has_dtes64())
-        gate_require(run, "no-dtes64");
-    open_low(run);
-    memset(l, 0, sizeof(*l));
-    l->run = run;
-    l->layout = cpu_has_dtes64() ? &ds_layout_64 : &ds_layout_32;
-    l->area = low_memory() + LOW_AREA;
-    l->buffer = low_memory() + LOW_BUFFER;
-    l->base = (uint64_t)(uintptr_t)l->buffer + 64;
-    l->capacity = capacity;
-    memset(l->area, CANARY_BYTE, PAGE_BYTES);
-    memset(l->buffer, CANARY_BYTE, LOW_BUFFER_BYTES);
-    ds_layout_put(l->layout, l->area, DS_BTS_BASE, l->base);
-    ds_layout_put(l->layout, l->area, DS_BTS_INDEX, l->base);
-    ds_layout_put(l->layout, l->area, DS_BTS_MAXIMUM,
-                  l->base + capacity * l->layout->record_bytes);
-    /* Inside, so that it cannot pass for the maximum; BTINT is off. */
-    ds_layout_put(l->layout, l->area, DS_BTS_THRESHOLD, l->base);
-    run_defer(run, leave, NULL);
-}
-
-static bool all_canaries(const uint8_t *from, const uint8_t *to)
-{
-    while (from < to)
-        if (*from++ != CANARY_BYTE)
-            return false;
-    return true;
-}
-
-/* Only the index has moved, and only the records are written. */
-static void expect_untouched(struct legacy *l, const uint8_t *before)
-{
-    unsigned field = l->layout->field_bytes;
-    uint8_t *end = l->buffer + 64 + l->count * l->layout->record_bytes;
-
-    EXPECT(l->run,
-           memcmp(l->area, before, field) == 0 &&
-               memcmp(l->area + 2 * field, before + 2 * field, PAGE_BYTES - 2 * field) == 0,
-           "a byte of the area other than the index changed");
-    EXPECT(l->run, all_canaries(l->buffer, l->buffer + 64), "a byte before the buffer changed");
-    EXPECT(l->run, all_canaries(end, l->buffer + LOW_BUFFER_BYTES),
-           "a byte behind the records changed");
-}
-
-static uint32_t call_legacy(const struct workload *w, enum legacy_mode mode)
-{
-    uint32_t low = (uint32_t)(uintptr_t)low_memory();
-    struct legacy_call call = {
-        .mode = mode,
-        .base = low,
-        .limit = LOW_AREA - 1, /* area and buffer lie beyond it */
-        .entry = (uint32_t)w->entry,
-        .stack = low_stack(),
-        .argument = low_data(),
-        .idt = low + (uint32_t)(guest_idt32 - __guest_start),
-        .idt_limit = (uint16_t)(guest_idt32_end - guest_idt32 - 1),
-    };
-
-    if (mode == LEGACY_REAL) {
-        call.idt = low + low_data() + DATA_VECTORS;
-        call.idt_limit = 0x3FF;
-    }
-    return legacy_run(&call);
-}
-
-static void execute(struct legacy *l, const struct workload *w, enum legacy_mode mode)
-{
-    uint32_t low = (uint32_t)(uintptr_t)low_memory();
-    uint32_t values[] = {MSR_IA32_DEBUGCTL, DEBUGCTL_TR | DEBUGCTL_BTS | l->filter,
-                         MSR_IA32_DS_AREA, low + LOW_AREA};
-
-    memcpy(low_memory() + low_data() + DATA_LEGACY, values, sizeof(values));
-    NEED(l->run, broker_raw_write_ds_area(low + LOW_AREA) == 0, "IA32_DS_AREA faults");
-    l->result = call_legacy(w, mode);
-}
-
-static void collect(struct legacy *l)
-{
-    uint64_t bytes;
-
-    l->index = ds_layout_get(l->layout, l->area, DS_BTS_INDEX);
-    bytes = l->index - l->base;
-    REQUIRE(l->run,
-            bytes % l->layout->record_bytes == 0 && bytes <= CAPACITY * l->layout->record_bytes,
-            "the index is %llx, the buffer begins at %llx", (unsigned long long)l->index,
-            (unsigned long long)l->base);
-    l->count = bytes / l->layout->record_bytes;
-    for (size_t i = 0; i < l->count; i++) {
-        struct bts_record r =
-            ds_layout_record_get(l->layout, l->buffer + 64 + i * l->layout->record_bytes);
-
-        /* Upper halves are another check's. */
-        l->records[i] = (struct trace_record){(uint32_t)r.from, (uint32_t)r.to, r.flags};
-    }
-}
-
-static const struct expected_edge *resolve(struct run *run, const struct workload *w,
-                                           size_t *count)
-{
-    static struct expected_edge edges[EDGES];
-    struct guest_place place = guest_place(trace_guest(run), GUEST_COMPAT, 0);
-
-    place.ring = 0;
-    *count = edges_resolve(w, &place, edges, EDGES);
-    NEED(run, *count <= EDGES, "%s has too many edges", w->name);
-    return edges;
-}
-
-static void trace_legacy(struct run *run, struct legacy *l, const char *name,
-                         enum legacy_mode mode, enum dtes64 dtes64)
-{
-    static uint8_t before[PAGE_BYTES];
-    const struct workload *w = trace_find(run, name);
-    struct compare_options options = {.keep_kernel = true};
-    const struct expected_edge *edges;
-    struct compare_result result;
-    size_t count;
-
-    prepare(run, l, dtes64, CAPACITY);
-    memcpy(before, l->area, sizeof(before));
-    execute(l, w, mode);
-    collect(l);
-    expect_untouched(l, before);
-    edges = resolve(run, w, &count);
-    compare_trace(edges, count, l->records, l->count, &options, &result);
-    if (!EXPECT(run, result.same, "%s in %s: %s, expected edge %zu of %zu, record %zu of %zu",
-                name, mode_names[mode], result.what, result.expected_index, count,
-                result.record_index, l->count) &&
-        result.record_index < l->count)
-        run_detail(run, "record %zu: %llx -> %llx", result.record_index,
-                   (unsigned long long)l->records[result.record_index].from,
-                   (unsigned long long)l->records[result.record_index].to);
-    run_deferred_now(run);
-}
 
 static void in_protected_mode(struct run *run, enum dtes64 dtes64)
 {
@@ -212,7 +29,7 @@ static void in_protected_mode(struct run *run, enum dtes64 dtes64)
 
     for (enum legacy_mode mode = LEGACY_PROTECTED; mode <= LEGACY_PAE; mode++)
         for (unsigned i = 0; i < sizeof(names) / sizeof(names[0]); i++)
-            trace_legacy(run, &l, names[i], mode, dtes64);
+            legacy_trace(run, &l, names[i], mode, dtes64);
 }
 
 static void in_real_mode(struct run *run, enum dtes64 dtes64)
@@ -221,7 +38,7 @@ static void in_real_mode(struct run *run, enum dtes64 dtes64)
     struct legacy l;
 
     for (unsigned i = 0; i < sizeof(names) / sizeof(names[0]); i++)
-        trace_legacy(run, &l, names[i], LEGACY_REAL, dtes64);
+        legacy_trace(run, &l, names[i], LEGACY_REAL, dtes64);
 }
 
 /* The way there and back by itself, traced by nobody; ring 3 runs afterwards as before. */
@@ -229,14 +46,14 @@ CHECK(modes, .name = "guest.run.legacy", .clauses = "", .kind = SOFTWARE)
 {
     struct guest_run after = {.workload = trace_find(run, "int80.row"), .ring = 3};
 
-    open_low(run);
+    legacy_open(run);
     for (enum legacy_mode mode = LEGACY_PROTECTED; mode <= LEGACY_REAL; mode++) {
         bool paged = mode == LEGACY_PAGED || mode == LEGACY_PAE;
         const char *name = mode == LEGACY_REAL ? "real.mode" : "legacy.mode";
-        uint32_t cr0 = call_legacy(trace_find(run, name), mode);
+        uint32_t cr0 = legacy_call_program(trace_find(run, name), mode);
 
         EXPECT(run, !(cr0 & CR0_PE) == (mode == LEGACY_REAL) && !(cr0 & CR0_PG) == !paged,
-               "%s: CR0 is %x", mode_names[mode], cr0);
+               "%s: CR0 is %x", legacy_mode_names[mode], cr0);
     }
     guest_run(trace_guest(run), &after);
     EXPECT_EQ(run, after.result, 6, "result of a ring-3 run afterwards");
@@ -270,19 +87,21 @@ static void wrap(struct run *run, enum legacy_mode mode, const char *name, enum 
     unsigned bytes;
     size_t count;
 
-    prepare(run, &l, dtes64, FEW);
-    execute(&l, w, mode);
+    legacy_prepare(run, &l, dtes64, FEW);
+    legacy_execute(&l, w, mode);
     bytes = l.layout->record_bytes;
-    edges = resolve(run, w, &count);
+    edges = legacy_edges(run, w, &count);
     NEED(run, count > FEW, "%s does not fill the buffer", name);
     for (size_t i = count - FEW; i < count; i++) {
-        struct bts_record r = ds_layout_record_get(l.layout, l.buffer + 64 + i % FEW * bytes);
+        struct bts_record r =
+            ds_layout_record_get(l.layout, l.buffer + LEGACY_OFFSET + i % FEW * bytes);
 
         EXPECT(run, (uint32_t)r.from == edges[i].from && (uint32_t)r.to == edges[i].to,
-               "%s: edge %zu of %zu is not in its slot", mode_names[mode], i, count);
+               "%s: edge %zu of %zu is not in its slot", legacy_mode_names[mode], i, count);
     }
-    EXPECT(run, all_canaries(l.buffer + 64 + FEW * bytes, l.buffer + LOW_BUFFER_BYTES),
-           "%s: a byte at or beyond the maximum changed", mode_names[mode]);
+    EXPECT(run,
+           legacy_canaries(l.buffer + LEGACY_OFFSET + FEW * bytes, l.buffer + LOW_BUFFER_BYTES),
+           "%s: a byte at or beyond the maximum changed", legacy_mode_names[mode]);
     run_deferred_now(run);
 }
 
@@ -293,6 +112,41 @@ CHECK(wraps, .name = "bts.legacy.wrap", .clauses = "LAY-02 BUF-02 BUF-05", .kind
     wrap(run, LEGACY_REAL, "real.near", WITHOUT_DTES64);
 }
 
+CHECK(task_switch, .name = "bts.legacy.task_switch", .clauses = "GEN-13", .kind = CHARACTERISE,
+      .needs = NEED_BTS)
+{
+    static const char *const names[] = {"task.jump", "task.call"};
+    uint32_t seen = 0, absent = 0;
+    struct legacy l;
+
+    for (enum legacy_mode mode = LEGACY_PROTECTED; mode <= LEGACY_PAE; mode++)
+        for (unsigned i = 0; i < 2; i++) {
+            struct compare_result r = legacy_trace(run, &l, names[i], mode, DTES64_AS_IT_IS);
+
+            seen |= r.optional_seen;
+            absent |= r.optional_absent;
+        }
+    run_observe(run, "bts.task-record", "%s",
+                seen && absent ? "differs by kind"
+                : seen         ? "yes"
+                               : "no");
+}
+
+/* With TF, with TF and BTF. */
+CHECK(task_step, .name = "bts.legacy.task_step", .clauses = "BTF-03", .kind = MUST,
+      .needs = NEED_BTS)
+{
+    for (uint32_t btf = 0; btf <= 1; btf++) {
+        struct legacy l;
+
+        legacy_prepare(run, &l, DTES64_AS_IT_IS, LEGACY_CAPACITY);
+        l.filter = btf ? DEBUGCTL_BTF : 0;
+        legacy_execute(&l, trace_find(run, "task.step"), LEGACY_PROTECTED);
+        EXPECT_EQ(run, l.result, 1 + btf, "1: first trap behind an instruction, 2: a branch");
+        run_deferred_now(run);
+    }
+}
+
 /* Bits 63:32 for IA32_DS_AREA. */
 CHECK(area_high, .name = "bts.legacy.area_high", .clauses = "DCTL-06", .kind = CHARACTERISE,
       .needs = NEED_BTS)
@@ -300,8 +154,8 @@ CHECK(area_high, .name = "bts.legacy.area_high", .clauses = "DCTL-06", .kind = C
     static const char *const seen[] = {"gp", "drop", "keep"};
     struct legacy l;
 
-    prepare(run, &l, DTES64_AS_IT_IS, CAPACITY);
-    execute(&l, trace_find(run, "legacy.high_half"), LEGACY_PROTECTED);
+    legacy_prepare(run, &l, DTES64_AS_IT_IS, LEGACY_CAPACITY);
+    legacy_execute(&l, trace_find(run, "legacy.high_half"), LEGACY_PROTECTED);
     REQUIRE(run, l.result < 3, "the program returned %x", l.result);
     run_observe(run, "bts.area-high", "%s", seen[l.result]);
 }
@@ -314,20 +168,20 @@ CHECK(upper_fields, .name = "bts.legacy.upper_fields", .clauses = "LAY-09",
     struct legacy l;
     const uint8_t *third;
 
-    prepare(run, &l, DTES64_AS_IT_IS, CAPACITY);
+    legacy_prepare(run, &l, DTES64_AS_IT_IS, LEGACY_CAPACITY);
     if (l.layout != &ds_layout_64) {
         run_skip(run, "the fields have 32 bits here");
         return;
     }
-    third = l.buffer + 64 + 2 * sizeof(struct bts_record);
+    third = l.buffer + LEGACY_OFFSET + 2 * sizeof(struct bts_record);
     ds_layout_put(l.layout, l.area, DS_BTS_INDEX,
                   (1ull << 32) + l.base + 2 * sizeof(struct bts_record));
-    execute(&l, trace_find(run, "legacy.far"), LEGACY_PROTECTED);
-    if (!all_canaries(l.buffer, third))
+    legacy_execute(&l, trace_find(run, "legacy.far"), LEGACY_PROTECTED);
+    if (!legacy_canaries(l.buffer, third))
         seen = "whole";
-    else if (!all_canaries(third, l.buffer + LOW_BUFFER_BYTES))
+    else if (!legacy_canaries(third, l.buffer + LOW_BUFFER_BYTES))
         seen = "cut";
-    EXPECT(run, all_canaries(l.area + 64, l.area + PAGE_BYTES),
+    EXPECT(run, legacy_canaries(l.area + 64, l.area + PAGE_BYTES),
            "bytes behind the area changed");
     run_observe(run, "bts.upper-fields", "%s", seen);
 }
@@ -338,13 +192,13 @@ CHECK(upper_half, .name = "bts.legacy.upper_half", .clauses = "REC-05", .kind = 
     uint64_t upper = 0;
     struct legacy l;
 
-    prepare(run, &l, DTES64_AS_IT_IS, CAPACITY);
+    legacy_prepare(run, &l, DTES64_AS_IT_IS, LEGACY_CAPACITY);
     if (l.layout != &ds_layout_64) {
         run_skip(run, "records have 32-bit words here");
         return;
     }
-    execute(&l, trace_find(run, "legacy.near"), LEGACY_PROTECTED);
-    collect(&l);
+    legacy_execute(&l, trace_find(run, "legacy.near"), LEGACY_PROTECTED);
+    legacy_collect(&l);
     for (size_t i = 0; i < l.count; i++) {
         const uint64_t *words = (const uint64_t *)(uintptr_t)l.base + 3 * i;
 
@@ -361,16 +215,16 @@ CHECK(real_filter, .name = "bts.legacy.real_filter", .clauses = "CPL-02", .kind 
     struct legacy l;
     size_t os, usr;
 
-    prepare(run, &l, DTES64_AS_IT_IS, CAPACITY);
+    legacy_prepare(run, &l, DTES64_AS_IT_IS, LEGACY_CAPACITY);
     l.filter = DEBUGCTL_BTS_OFF_OS;
-    execute(&l, trace_find(run, "real.near"), LEGACY_REAL);
-    collect(&l);
+    legacy_execute(&l, trace_find(run, "real.near"), LEGACY_REAL);
+    legacy_collect(&l);
     os = l.count;
     run_deferred_now(run);
-    prepare(run, &l, DTES64_AS_IT_IS, CAPACITY);
+    legacy_prepare(run, &l, DTES64_AS_IT_IS, LEGACY_CAPACITY);
     l.filter = DEBUGCTL_BTS_OFF_USR;
-    execute(&l, trace_find(run, "real.near"), LEGACY_REAL);
-    collect(&l);
+    legacy_execute(&l, trace_find(run, "real.near"), LEGACY_REAL);
+    legacy_collect(&l);
     usr = l.count;
     EXPECT(run, (os == 0) != (usr == 0), "records under BTS_OFF_OS: %zu, BTS_OFF_USR: %zu", os,
            usr);

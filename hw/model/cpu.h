@@ -87,11 +87,12 @@ struct model_cpu {
     uint64_t debugctl, ds_area, misc_enable;
     uint64_t dr[4], dr6, dr7; /* valid while stepping */
 
-    bool stepping;    /* instructions are looked at one by one */
-    bool shadow;      /* of STI or MOV SS: no interrupt before the next instruction */
-    bool halted;      /* waits for an interrupt */
-    bool from_legacy; /* the instruction being carried out is not 64-bit code */
-    bool branched;    /* the instruction just carried out took a branch */
+    bool stepping;      /* instructions are looked at one by one */
+    bool shadow;        /* of STI or MOV SS: no interrupt before the next instruction */
+    bool halted;        /* waits for an interrupt */
+    bool from_legacy;   /* the instruction being carried out is not 64-bit code */
+    bool task_switched; /* it has switched tasks */
+    bool branched;      /* the instruction just carried out took a branch */
     bool area_known;
     struct fault fault;
     unsigned watch_hits; /* data breakpoints that wait for the boundary, as in DR6 */
@@ -304,6 +305,12 @@ bool carry_out_simple(struct model_cpu *cpu, const struct insn *insn);
 
 /* far.c, syscall.c, system.c - each false with cpu->fault set */
 bool far_jump(struct model_cpu *cpu, const struct insn *insn);
+/* task.c */
+enum task_way { TASK_JUMP, TASK_CALL, TASK_RETURN };
+bool task_descriptor(const struct model_cpu *cpu, const struct descriptor *descriptor);
+bool task_switch(struct model_cpu *cpu, const struct descriptor *target, enum task_way way,
+                 uint64_t next_rip);
+bool task_return(struct model_cpu *cpu, const struct insn *insn); /* IRET with NT */
 /* CS:IP of real mode; limit and attributes stay. */
 void code_load_real(struct model_cpu *cpu, uint16_t segment, uint64_t ip);
 bool far_return(struct model_cpu *cpu, const struct insn *insn);

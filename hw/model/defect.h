@@ -39,6 +39,7 @@
     X(ORDER_32, "field-order-32", "LAY-02", "32-bit area: maximum and threshold exchanged")    \
     X(BASE_32, "base-32-from-pebs", "LAY-02", "32-bit area: wraps to the base of PEBS")        \
     X(LIMITED, "ds-limit-checked", "MEM-02", "no record where the area is beyond DS's limit")  \
+    X(TASK_TRAPS, "task-switch-traps", "BTF-03", "a task switch with TF set traps")            \
     X(RECORD_24, "record-24-in-32", "LAY-02", "32-bit area: the index advances by 24")         \
     X(REAL_LOST, "real-mode-lost", "RST-03", "no records in real mode")                        \
     X(OUTER_RET_LOST, "outer-ret-lost", "GEN-03", "a far RET to an outer ring leaves none")    \

@@ -251,6 +251,7 @@ void carry_out(struct model_cpu *cpu, const struct insn *insn)
     unsigned cpl_before = guest_cpl(cpu);
     cpu->shadow = false;
     cpu->branched = false;
+    cpu->task_switched = false;
     cpu->stats.steps++;
     if (software_event(cpu, insn))
         return;
@@ -270,6 +271,7 @@ void carry_out(struct model_cpu *cpu, const struct insn *insn)
     bool trap = (by_new ? save->rflags : flags_before) & FLAG_TF;
     if (cpu->debugctl & DEBUGCTL_BTF && !defect(DEFECT_BTF_IGNORED))
         trap = trap && cpu->branched;
+    trap = trap && (!cpu->task_switched || defect(DEFECT_TASK_TRAPS));
     bool late = trap && (defect(DEFECT_ORDER) ||
                          (cpu->debugctl & DEBUGCTL_BTF && defect(DEFECT_BTF_ORDER)));
     bool bent = insn->class == INSN_JCC && defect(DEFECT_NOT_TAKEN);

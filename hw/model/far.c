@@ -46,15 +46,6 @@ static void enter_code(struct model_cpu *cpu, const struct descriptor *code, uin
     cpu->branched = true;
 }
 
-void code_load_real(struct model_cpu *cpu, uint16_t segment, uint64_t ip)
-{
-    struct vmcb_segment *cs = &cpu->vmcb->save.cs;
-    cs->selector = segment;
-    cs->base = (uint64_t)segment << 4;
-    cpu->vmcb->save.rip = ip;
-    cpu->branched = true;
-}
-
 static bool real_mode(const struct model_cpu *cpu)
 {
     return !(cpu->vmcb->save.cr0 & CR0_PE);
@@ -216,8 +207,11 @@ bool interrupt_return(struct model_cpu *cpu, const struct insn *insn)
     struct return_frame frame = {0};
     struct descriptor code, stack;
     bool from_long = guest_long_code(cpu);
-    if (cpu->vmcb->save.rflags & FLAG_NT) /* task return: not in IA-32e mode */
-        return fault_raise(cpu, VECTOR_GP, 0);
+    if (cpu->vmcb->save.rflags & FLAG_NT && !real_mode(cpu)) {
+        if (cpu->vmcb->save.efer & EFER_LMA) /* there is no task return there */
+            return fault_raise(cpu, VECTOR_GP, 0);
+        return task_return(cpu, insn);
+    }
     if (!read_frame(cpu, bytes, from_long, &frame))
         return false;
     uint16_t selector = (uint16_t)frame.cs;
@@ -374,6 +368,9 @@ bool far_jump(struct model_cpu *cpu, const struct insn *insn)
         return fault_raise(cpu, VECTOR_GP, 0);
     if (!descriptor_read(cpu, selector, 0, &code))
         return false;
+    if (task_descriptor(cpu, &code))
+        return task_switch(cpu, &code, is_call ? TASK_CALL : TASK_JUMP,
+                           guest_next_rip(cpu, insn));
     if (!(code.attributes & SEGMENT_NOT_SYSTEM) && cpu->vmcb->save.efer & EFER_LMA &&
         (code.attributes & SEGMENT_TYPE) == TYPE_CALL_GATE)
         return through_gate(cpu, insn, is_call, selector, &code);

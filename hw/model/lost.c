@@ -55,6 +55,8 @@ bool record_lost(struct model_cpu *cpu, const struct transfer *t)
     cpu->random = cpu->random * 0x5851f42d4c957f2dull + 1;
     if (defect(DEFECT_RANDOM_LOST) && cpu->random >> 58 == 0)
         return true;
+    if (cpu->task_switched && t->kind == TRANSFER_JUMP)
+        return policy(POLICY_TASK_RECORD) == NO;
     switch (t->kind) {
     case TRANSFER_JUMP:
         if (defect(DEFECT_ZERO_LOST) && t->to == t->from + t->length)

@@ -53,6 +53,7 @@ static const struct model_policy table[POLICY_COUNT] = {
                              "upper halves of 64-bit fields outside IA-32e mode"},
     [POLICY_AREA_HIGH] = {"area-high", "DCTL-06", "gp|drop|keep",
                           "bits 63:32 for IA32_DS_AREA outside IA-32e mode"},
+    [POLICY_TASK_RECORD] = {"task-record", "GEN-13", "yes|no", "records for task switches"},
     [POLICY_DS_WATCH] = {"buffer-watch", "MEM-13", "none|db",
                          "a data breakpoint on a record's place"},
     [POLICY_SYSCALL_RECORD] = {"syscall-record", "GEN-12", "yes|no", "a record for SYSCALL"},

@@ -63,3 +63,12 @@ void segment_load_null(struct vmcb_segment *segment, uint16_t selector, unsigned
         .limit = 0xffffffff,
     };
 }
+
+void code_load_real(struct model_cpu *cpu, uint16_t segment, uint64_t ip)
+{
+    struct vmcb_segment *cs = &cpu->vmcb->save.cs;
+    cs->selector = segment;
+    cs->base = (uint64_t)segment << 4;
+    cpu->vmcb->save.rip = ip;
+    cpu->branched = true;
+}
