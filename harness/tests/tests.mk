@@ -153,3 +153,9 @@ $(addprefix $(OUT)/host/,test_gdb test_gdb_fuzz gdb_host): $(wildcard harness/gd
 
 HOST_TESTS += test_lz4
 test_lz4_SRCS = harness/tests/test_lz4.c boot/loader/lz4.c
+
+# guest/: the loader of programs
+HOST_TESTS += test_elf test_elf_fuzz
+test_elf_SRCS := harness/tests/test_elf.c guest/elf.c
+test_elf_fuzz_SRCS := harness/tests/fuzz_elf.c guest/elf.c
+test_elf_fuzz_CFLAGS := -DFUZZ_MAIN
