@@ -137,7 +137,7 @@ sign: $(IMAGE)
 	sbverify --cert $(CERT) $(SIGNED)/BOOTX64.EFI
 	$(PYTHON) harness/disk.py $(SIGNED)/BOOTX64.EFI $(SIGNED)/waymark.img
 
-check: $(IMAGE) host-tests wtr
+check: $(IMAGE) host-tests wtr examples
 	$(PYTHON) harness/check.py --out $(OUT)
 
 # --- unit tests on the host, under the sanitizers

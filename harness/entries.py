@@ -38,7 +38,8 @@ def table(out):
     """All entries for the build in out; those that wait for another one come last."""
     rows = (unit_entries(out) + style_entries(out) + suite_entries(out) +
             boot_entries(out) + selftest_entries(out) + usage_entries(out) +
-            fuzz_entries(out) + trial_entries(out) + build_entries(out) + wtr_entries(out))
+            fuzz_entries(out) + trial_entries(out) + build_entries(out) + wtr_entries(out) +
+            trace_entries(out))
     return sorted(rows, key=lambda entry: bool(entry.after))
 
 
@@ -203,6 +204,13 @@ def wtr_entries(out):
     return [Entry("wtr." + name, [sys.executable, "harness/tests/wtr_%s.py" % name, out, "@"],
                   wants=[r"^(\d+ passed, 0 failed|SKIP: .*)$"])
             for name in ("truth", "perf", "html", "speed", "usage")]
+
+
+def trace_entries(out):
+    """Programs of one's own traced in QEMU, against single steps on the host; wrong files."""
+    return [Entry("trace." + name, [sys.executable, "harness/tests/trace_session.py", name, out,
+                                    "@"], wants=["^%s: as expected$" % name])
+            for name in ("programs", "files", "full")]
 
 
 def nothing_ran(place, log):

@@ -23,8 +23,8 @@
 #define CAPACITY   16384u /* records of the BTS buffer, where memory is not scarce */
 #define SHARE      16u    /* of the memory that the buffer may take */
 #define AREA_BYTES PAGE_BYTES
-#define LAST_BYTES 0x10000u /* of the file: kept for the records at the end */
-#define HEARTBEAT  2000000u /* APIC timer ticks between looks at the clock */
+#define LAST_BYTES 0x10000u  /* of the file: kept for the records at the end */
+#define HEARTBEAT  16000000u /* APIC timer ticks between looks at the clock */
 
 static struct {
     struct program_services with;

@@ -109,6 +109,44 @@ static void long_words(void)
     EXPECT(!parse(text));
 }
 
+/* Words for a program: any byte by %XX, word 0 its name or path. */
+static void program_words(void)
+{
+    ASSERT(parse("program=a.elf arg=one%20two arg=%25 arg= seconds=5 crossings=1"));
+    EXPECT_STR(options.program, "a.elf");
+    EXPECT_EQ(options.word_count, 4);
+    EXPECT_EQ(options.words_bytes, 6 + 8 + 2 + 1);
+    EXPECT(memcmp(options.words, "a.elf\0one two\0%\0", 17) == 0);
+    EXPECT(options.seconds == 5 && options.crossings && !options.untraced);
+    ASSERT(parse("program=a.elf path=/x/a%23b arg=c"));
+    EXPECT_STR(options.path, "/x/a#b");
+    EXPECT(options.word_count == 2 && strcmp(options.words, "/x/a#b") == 0);
+    EXPECT(!parse("arg=one"));
+    EXPECT(!parse("program=a arg=b path=c"));
+    EXPECT(!parse("program=a arg=%2"));
+    EXPECT(!parse("program=a arg=%00"));
+    EXPECT(!parse("program=a arg=%zz"));
+    EXPECT(!parse("program="));
+    EXPECT(!parse("trace-kib=511"));
+}
+
+static void many_program_words(void)
+{
+    char text[4096] = "program=p";
+
+    for (unsigned i = 0; i < 63; i++)
+        strcat(text, " arg=w");
+    EXPECT(parse(text));
+    strcat(text, " arg=w");
+    EXPECT(!parse(text));
+    strcpy(text, "program=p");
+    for (unsigned i = 0; i < 3; i++) {
+        strcat(text, " arg=");
+        memset(text + strlen(text), 'x', 700);
+    }
+    EXPECT(!parse(text));
+}
+
 static void patterns(void)
 {
     EXPECT(glob_list_match("bts.*", "bts.record.size"));
@@ -155,6 +193,8 @@ int main(void)
     RUN(good_words);
     RUN(bad_words);
     RUN(long_words);
+    RUN(program_words);
+    RUN(many_program_words);
     RUN(patterns);
     RUN(arbitrary_bytes);
     UNIT_END();

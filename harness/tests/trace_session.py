@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""Programs traced for real in QEMU: every branch, the output and the exit code are compared with
+"""Programs traced for real in QEMU: branches, output and exit code are compared with those of
 the same file run and single-stepped on the host.
 
-trace_session.py programs|files BUILD-FOLDER OWN-FOLDER
+trace_session.py programs|files|full BUILD-FOLDER OWN-FOLDER
 """
 
 import json
@@ -148,10 +148,30 @@ def files(session):
                  "crossings=1 keeps none: " + kept)
 
 
+def full(session):
+    """A volume too small for the trace: the program ends all the same, losses are counted."""
+    rounds, trace = 650000, session.place / "trace.wtr"
+    text = session.trace(session.out / "programs/loop", [str(rounds)],
+                         ["--volume", "2", "--option", "trace-kib=512"])
+    kinds = {kind: body for kind, _, _, body, _ in wtr_file.read(trace.read_bytes())}
+    lost, reason = struct.unpack_from("<QI", kinds["lost"])
+    kept = struct.unpack("<QQ", kinds["end"])[1]
+    session.same(reason, 2, "reason")
+    session.same(len(session.branches(trace)), kept, "branches, against END's count")
+    # The rest is what prints the sum.
+    session.same(0 < kept + lost - rounds < 100, True, "%d kept, %d lost" % (kept, lost))
+    session.same(re.search(r"(\d+) branches are lost", text)[1], str(lost), "said")
+    said = session.trace(session.out / "programs/loop", ["100000000"], ["--seconds", "1"], 1)
+    session.same("stopped after 1 seconds" in said, True, said)
+    done = subprocess.run([session.out / "wtr", "check", trace], capture_output=True,
+                          check=False)
+    session.same(done.returncode, 0, "wtr check of a program that was stopped")
+
+
 def main():
     what, out, place = sys.argv[1:]
     session = Session(out, place)
-    {"programs": programs, "files": files}[what](session)
+    {"programs": programs, "files": files, "full": full}[what](session)
     for line in session.complaints:
         print(line)
     (session.place / "complaints.json").write_text(json.dumps(session.complaints))

@@ -10,7 +10,7 @@ int main(int argc, char **argv)
         for (rounds = 0; *argv[1]; argv[1]++)
             rounds = rounds * 10 + (uint64_t)(*argv[1] - '0');
     for (uint64_t i = 0; i < rounds; i++) {
-        sum += i * i;
+        sum += i ^ 5;
         __asm__ volatile("" : "+r"(sum)); /* or the compiler computes the sum itself */
     }
     print("sum ");
