@@ -79,6 +79,9 @@ void *memory_pages(size_t bytes, size_t alignment)
     return remember(block, bytes);
 }
 
+/* From linker.ld. */
+extern const uint8_t __text_start[] __attribute__((visibility("hidden")));
+
 static bool overlap(uint64_t start, uint64_t bytes, uint64_t other, uint64_t other_bytes)
 {
     return start < other + other_bytes && other < start + bytes;
@@ -86,8 +89,9 @@ static bool overlap(uint64_t start, uint64_t bytes, uint64_t other, uint64_t oth
 
 bool memory_in_use(uint64_t start, uint64_t bytes)
 {
-    if (firmware_loaded != NULL &&
-        overlap(start, bytes, (uint64_t)firmware_loaded->ImageBase, firmware_loaded->ImageSize))
+    /* The running image is not where firmware loaded its file: boot/loader unpacked it. */
+    if (overlap(start, bytes, (uint64_t)__text_start - PAGE_BYTES,
+                (uint64_t)(__bss_end - __text_start) + PAGE_BYTES))
         return true;
     for (unsigned i = 0; i < used_count; i++)
         if (overlap(start, bytes, used[i].start, used[i].bytes))
