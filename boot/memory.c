@@ -81,6 +81,7 @@ void *memory_pages(size_t bytes, size_t alignment)
 
 /* From linker.ld. */
 extern const uint8_t __text_start[] __attribute__((visibility("hidden")));
+extern const uint8_t __bss_end[] __attribute__((visibility("hidden")));
 
 static bool overlap(uint64_t start, uint64_t bytes, uint64_t other, uint64_t other_bytes)
 {
