@@ -145,6 +145,7 @@ static void fill(struct session *session, const struct session_request *request,
     session->context = context;
     session->from_pool = from_pool;
     session->overflow = request->overflow;
+    session->notify = request->notify;
     session->overflow_context = request->context;
     session->threshold =
         wants_interrupts(request) ? offset / sizeof(struct bts_record) : SESSION_NO_THRESHOLD;

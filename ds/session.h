@@ -37,6 +37,9 @@ enum session_origin { SESSION_FROM_START, SESSION_FROM_END };
 typedef void session_overflow(void *context, session_id session,
                               const struct bts_record *records, size_t count);
 
+/* Told that an overflow without a callback has suspended the session; in the handler. */
+typedef void session_notify(void *context, session_id session);
+
 struct session_request {
     const struct ds_owner *owner;
     struct ds_task *task; /* NULL: the processor that makes the request */
@@ -49,6 +52,7 @@ struct session_request {
     bool suspended; /* do not start yet: one resume is owed */
     /* NULL with a threshold: the overflow suspends the session and sets a flag. */
     session_overflow *overflow;
+    session_notify *notify; /* of that; may be NULL */
     void *context;
     const uint64_t *tables; /* further CR3 values in force while tracing */
     size_t table_count;

@@ -214,6 +214,8 @@ static void overflowed(struct session *session)
     /* A suspended session that meets its last interrupt late is suspended already. */
     if (!session->suspended)
         __atomic_fetch_add(&session->suspended, 1, __ATOMIC_SEQ_CST);
+    if (session->notify)
+        session->notify(session->overflow_context, session->id);
 }
 
 /* What is stored for while this task runs: its own ring, or the processor's. */

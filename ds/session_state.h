@@ -15,6 +15,7 @@ struct session {
     struct pmi pmi;
     void *from_pool; /* the buffer, when the pool gave it */
     session_overflow *overflow;
+    session_notify *notify;
     void *overflow_context;
     size_t threshold;
     bool user, kernel, marks;
