@@ -24,7 +24,7 @@ LDFLAGS = -nostdlib -shared -Bsymbolic -znocombreloc -znorelro --hash-style=sysv
 # A state that git knows names the image; outside a checkout it is "unknown".
 VERSION = $(shell git describe --always --dirty --match 'v*' 2>/dev/null || echo unknown)
 
-DIRS = boot hw hw/model ds guest harness harness/checks
+DIRS = boot hw hw/model ds guest harness harness/checks harness/gdb
 CSRC = $(wildcard $(addsuffix /*.c,$(DIRS)))
 # guest/workloads.asm includes the other workload files.
 ASRC = $(wildcard boot/*.asm hw/*.asm hw/model/*.asm ds/*.asm harness/*.asm) guest/workloads.asm
@@ -101,6 +101,10 @@ trace: $(IMAGE) $(OUT)/wtr
 	@test -n "$(PROG)" || { echo 'usage: make trace PROG=path/to/elf ARGS="..."' >&2; exit 2; }
 	$(PYTHON) harness/trace_run.py --image $(IMAGE) --out $(OUT) $(TRACE) $(PROG) -- $(ARGS)
 
+gdb: $(IMAGE)
+	@test -n "$(PROG)" || { echo 'usage: make gdb PROG=path/to/elf ARGS="..."' >&2; exit 2; }
+	$(PYTHON) harness/gdb_run.py --image $(IMAGE) --out $(OUT) $(GDB) $(PROG) -- $(ARGS)
+
 debug: $(IMAGE)
 	$(RUN) --debug -- $(ARGS)
 
@@ -170,6 +174,7 @@ help:
 	@echo 'make run-qemu     boot it once; ARGS="run=bts.cpl.* cpus=2" ACCEL=tcg|auto|kvm'
 	@echo 'make program      SRC=file.c: compile a program to be traced, to $(OUT)/programs'
 	@echo 'make trace        PROG=path/to/elf ARGS="...": trace it, to $(OUT)/trace.wtr'
+	@echo 'make gdb          PROG=path/to/elf ARGS="...": debug it with GDB, its branches recorded'
 	@echo 'make image        a disk for a USB stick, at $(DISK)'
 	@echo 'make sign         the same, signed for Secure Boot: KEY=db.key CERT=db.pem'
 	@echo 'make debug        the same as run-qemu, waiting for GDB'
@@ -184,5 +189,5 @@ help:
 
 FORCE:
 .PHONY: all deps run-qemu image sign debug bench defects policies fuzz check wtr host-tests
-.PHONY: trace clean help FORCE
+.PHONY: trace gdb clean help FORCE
 .DELETE_ON_ERROR:

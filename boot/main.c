@@ -49,7 +49,7 @@ static void run_groups(void)
         return;
     }
     if (options.program[0]) {
-        program_run_traced();
+        program_go(&options);
         return;
     }
     if (options.journal && files_are_open())

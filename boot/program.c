@@ -7,7 +7,10 @@
 #include "boot/memory.h"
 #include "boot/volume.h"
 
+#include "boot/serial.h"
+
 #include "harness/format.h"
+#include "harness/gdb/session.h"
 #include "harness/out.h"
 #include "harness/program.h"
 #include "hw/paging.h"
@@ -21,6 +24,7 @@
 #define DEVICES_END   0x100000000ull
 
 static char line[OUT_LINE_BYTES];
+static struct program_services with;
 
 static bool is_reserved(uint64_t start, uint64_t bytes)
 {
@@ -36,7 +40,7 @@ static const char *cannot_read(const struct options *options, EFI_STATUS status)
 }
 
 /* In one piece, behind it nothing: what the file says of itself is judged against its size. */
-static const char *read_program(const struct options *options, struct program_services *with)
+static const char *read_program(const struct options *options)
 {
     static CHAR16 path[PATH_UNITS];
     uint64_t bytes;
@@ -61,41 +65,60 @@ static const char *read_program(const struct options *options, struct program_se
         return line;
     }
     status = volume_read(path, file, &length);
-    with->file = file;
-    with->file_bytes = length;
+    with.file = file;
+    with.file_bytes = length;
     return status == EFI_SUCCESS ? NULL : cannot_read(options, status);
 }
 
-static bool take_memory(const struct options *options, struct program_services *with)
+static bool take_memory(const struct options *options)
 {
     size_t most = options->trace_kib ? (size_t)options->trace_kib << 10 : MEMORY_MOST;
 
-    for (with->memory_bytes = most; with->memory_bytes >= MEMORY_LEAST;
-         with->memory_bytes = (with->memory_bytes / 2) & ~(PAGE_BYTES - 1)) {
-        with->memory = memory_pages(with->memory_bytes, PAGE_BYTES);
-        if (with->memory != NULL)
+    for (with.memory_bytes = most; with.memory_bytes >= MEMORY_LEAST;
+         with.memory_bytes = (with.memory_bytes / 2) & ~(PAGE_BYTES - 1)) {
+        with.memory = memory_pages(with.memory_bytes, PAGE_BYTES);
+        if (with.memory != NULL)
             return true;
     }
     return false;
 }
 
+static const char *open_debugger(const struct options *options)
+{
+    const struct option_serial *s = &options->gdb;
+
+    if (!options->gdb_given ||
+        serial_open_protocol(
+            (struct serial_place){s->address, s->kind == SERIAL_MEMORY, s->stride},
+            options->baud))
+        return NULL;
+    return "gdb= names a port at which no serial port answers: with QEMU give it a -serial";
+}
+
 const char *program_prepare(const struct options *options)
 {
-    struct program_services with = {
+    const char *why = open_debugger(options);
+
+    with = (struct program_services){
         .reserved = is_reserved, .room = files_room, .append = files_append};
-    const char *why = read_program(options, &with);
+    if (why == NULL)
+        why = read_program(options);
 
     if (why != NULL)
         return why;
-    if (!take_memory(options, &with))
+    if (!take_memory(options))
         return "firmware has too little free memory for a trace";
     with.page_bytes = page_free_count() * PAGE_BYTES / TABLES_SHARE * (TABLES_SHARE - 1);
     return harness_program_check(&with, options);
 }
 
-void program_run_traced(void)
+void program_go(const struct options *options)
 {
-    if (files_add("trace.wtr"))
+    static const struct gdb_line debugger = {serial_protocol_get, serial_protocol_write};
+
+    if (options->gdb_given)
+        harness_gdb(&with, options, &debugger);
+    else if (files_add("trace.wtr"))
         harness_program();
     else
         console_print("# program trouble: trace.wtr cannot be made on the boot volume");

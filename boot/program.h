@@ -11,7 +11,7 @@
  */
 const char *program_prepare(const struct options *options);
 
-/* Runs it; the files of this run are open. */
-void program_run_traced(void);
+/* Traces it, or has it debugged when gdb= is given; the files of this run are open. */
+void program_go(const struct options *options);
 
 #endif

@@ -20,6 +20,7 @@ enum {
     REG_MODEM = 4,
     MODEM_DTR_RTS_OUT2 = 0x0B,
     REG_STATUS = 5,
+    STATUS_RECEIVED = 0x01,
     STATUS_HOLDING_EMPTY = 0x20,
     STATUS_ALL_SENT = 0x40,
     REG_SCRATCH = 7,
@@ -40,7 +41,7 @@ static struct port {
     struct serial_place place;
     bool good;      /* false: it stopped sending; looked at again before each line */
     unsigned burst; /* bytes that fit when the holding register is empty */
-} ports[SERIAL_PORTS_MAX];
+} ports[SERIAL_PORTS_MAX], protocol;
 static size_t port_count;
 
 /* In memory the registers take the width of their spacing; some buses answer no other. */
@@ -108,14 +109,12 @@ static void write_to(struct port *p, const char *bytes, size_t count)
     }
 }
 
-bool serial_open(struct serial_place place, uint32_t baud)
+static bool set_up(struct port *p, struct serial_place place, uint32_t baud)
 {
     unsigned divisor = baud == 0 ? 1 : 115200 / baud;
-    struct port *p = &ports[port_count];
 
     /* Above 4 GiB the kernel maps memory only. */
-    if (port_count == SERIAL_PORTS_MAX || place.address == 0 ||
-        (place.in_memory && place.address + 8 * place.stride > FOUR_GIB))
+    if (place.address == 0 || (place.in_memory && place.address + 8 * place.stride > FOUR_GIB))
         return false;
     *p = (struct port){.place = place, .good = true};
     if (!answers(p))
@@ -129,10 +128,37 @@ bool serial_open(struct serial_place place, uint32_t baud)
     put(p, REG_FIFO, FIFO_RESET_ON);
     put(p, REG_MODEM, MODEM_DTR_RTS_OUT2);
     p->burst = (get(p, REG_FIFO) & FIFO_WORKS) == FIFO_WORKS ? FIFO_BYTES : 1;
+    return true;
+}
+
+bool serial_open(struct serial_place place, uint32_t baud)
+{
+    struct port *p = &ports[port_count];
+
+    if (port_count == SERIAL_PORTS_MAX || !set_up(p, place, baud))
+        return false;
     port_count++;
     /* Firmware's last line may lack its end, and ours must start in column 1. */
     write_to(p, "\r\n", 2);
     return p->good;
+}
+
+bool serial_open_protocol(struct serial_place place, uint32_t baud)
+{
+    return set_up(&protocol, place, baud);
+}
+
+int serial_protocol_get(void *unused)
+{
+    (void)unused;
+    return get(&protocol, REG_STATUS) & STATUS_RECEIVED ? get(&protocol, REG_DATA) : -1;
+}
+
+void serial_protocol_write(void *unused, const char *bytes, size_t count)
+{
+    (void)unused;
+    protocol.good = true;
+    write_to(&protocol, bytes, count);
 }
 
 bool serial_present(void)

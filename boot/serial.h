@@ -31,6 +31,16 @@ bool serial_present(void);
  */
 void serial_write(const char *bytes, size_t count);
 
+/*
+ * One more port, for a protocol: no line of the log ever goes there. Errors as serial_open. Of
+ * its input nothing is lost as long as the other side waits for answers.
+ */
+bool serial_open_protocol(struct serial_place place, uint32_t baud);
+/* The next byte that has come in, -1 when there is none now. */
+int serial_protocol_get(void *unused);
+/* Given up after a bounded wait, this time: the next bytes are tried again. */
+void serial_protocol_write(void *unused, const char *bytes, size_t count);
+
 /* Waits, bounded, until the last bit has left: before the machine is switched off. */
 void serial_drain(void);
 

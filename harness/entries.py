@@ -14,7 +14,8 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from harness import expected, schema, wire
-from harness.tests import boot_session, output_session, resume_session, stick_session
+from harness.tests import (boot_session, gdb_session, output_session, resume_session,
+                           stick_session)
 
 ROOT = Path(__file__).resolve().parent.parent
 IMAGE_LIMIT = 256 * 1024
@@ -39,7 +40,7 @@ def table(out):
     rows = (unit_entries(out) + style_entries(out) + suite_entries(out) +
             boot_entries(out) + selftest_entries(out) + usage_entries(out) +
             fuzz_entries(out) + trial_entries(out) + build_entries(out) + wtr_entries(out) +
-            trace_entries(out))
+            trace_entries(out) + gdb_entries(out))
     return sorted(rows, key=lambda entry: bool(entry.after))
 
 
@@ -293,3 +294,13 @@ def whole_suite(place):
     if len(names) < expected.load("qemu")["at_least"]:
         complaints.append("only %d checks" % len(names))
     return complaints
+
+
+def gdb_entries(out):
+    """A stock GDB against the server: on the host, and in the image's ring 3."""
+    return [Entry("gdb.%s.%s" % (where, name),
+                  [sys.executable, "harness/tests/gdb_session.py", name, out, "@", *flags],
+                  wants=["^%s: as expected$" % name], seconds=180)
+            for where, cases, flags in (("host", gdb_session.CASES, ()),
+                                        ("kernel", gdb_session.KERNEL_CASES, ("--kernel",)))
+            for name in cases]

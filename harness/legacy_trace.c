@@ -27,7 +27,7 @@ static void leave(void *arg)
 void legacy_open(struct run *run)
 {
     if (!legacy_possible()) {
-        run_skip(run, "no free memory below 1 MiB, or page tables above 4 GiB");
+        run_skip(run, "firmware has no free memory below 1 MiB");
         run_stop(run);
     }
     NEED(run, guest_open_low(trace_guest(run)), "no view below 1 MiB");

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* The options serial= and screen=: where the lines of a run go. */
+/* The options serial=, screen= and gdb=: where the lines of a run go, and where a debugger is.
+ */
 #include "harness/option_values.h"
 
 #include "harness/format.h"
@@ -64,6 +65,21 @@ const char *option_set_serial(struct options *o, const char *value)
         value += *value == ',';
     }
     return o->serials ? NULL : wanted;
+}
+
+const char *option_set_gdb(struct options *o, const char *value)
+{
+    char text[64 + 4];
+
+    if (strlen(value) + 4 > sizeof(text))
+        return "one port, as for serial=";
+    /* Room for the longest word that is compared with it. */
+    memset(text, 0, sizeof(text));
+    memcpy(text, value, strlen(value));
+    o->gdb_given = true;
+    return parse_place(text, &o->gdb) && o->gdb.kind != SERIAL_ACPI
+               ? NULL
+               : "com1 to com4, a port from 0x100 to 0xfff8 or mem:0xADDRESS[/STRIDE]";
 }
 
 const char *option_set_screen(struct options *o, const char *value)

@@ -12,6 +12,7 @@ bool option_word(const char *text, const char *const *words, unsigned *value);
 
 /* What they would have taken; NULL when satisfied. */
 const char *option_set_serial(struct options *o, const char *value);
+const char *option_set_gdb(struct options *o, const char *value);
 const char *option_set_screen(struct options *o, const char *value);
 
 #endif

@@ -212,6 +212,8 @@ static const char *set_option(struct options *o, const char *key, const char *va
         return option_set_screen(o, value);
     if (strcmp(key, "serial") == 0)
         return option_set_serial(o, value);
+    if (strcmp(key, "gdb") == 0)
+        return option_set_gdb(o, value);
     *unknown = true;
     return NULL;
 }
@@ -234,7 +236,7 @@ static bool parse_one(struct options *o, char *word, char *error, size_t error_b
         fmt(error, error_bytes,
             "unknown option '%.40s': known are run skip profile provider selftest prove exit "
             "cpus serial baud soak bench list verbose x2apic journal lava screen seed fuzz "
-            "defect cpuid program path arg crossings untraced seconds trace-kib",
+            "policy defect cpuid program path arg crossings untraced seconds trace-kib gdb",
             word);
     else if (wanted)
         fmt(error, error_bytes, "option '%.20s' has the value '%.40s', wanted %s", word,

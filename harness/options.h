@@ -57,9 +57,11 @@ struct options {
     uint16_t screen_width, screen_height; /* 0: the mode that firmware has chosen */
     bool lava;                            /* lava=0|1: a line for LAVA behind each result */
     bool journal;                         /* journal=0|1: keep one, and go on with one */
-    bool x2apic;   /* x2apic=0|1: switch the local APIC where enumerated */
-    uint64_t seed; /* seed=N, decimal or 0x */
-    unsigned fuzz; /* fuzz=N: generated programs, from that seed on; 0 = few */
+    bool x2apic;              /* x2apic=0|1: switch the local APIC where enumerated */
+    uint64_t seed;            /* seed=N, decimal or 0x */
+    unsigned fuzz;            /* fuzz=N: generated programs, from that seed on; 0 = few */
+    struct option_serial gdb; /* gdb=PORT, as in serial=: GDB debugs the program there */
+    bool gdb_given;
     /* program=NAME: trace this file of the boot volume instead of running checks */
     char program[128];
     char path[OPTION_TEXT_BYTES]; /* path=TEXT: what the trace calls it; empty = its name */

@@ -32,25 +32,35 @@ VECTORS = {0: "divide error", 1: "debug exception", 3: "breakpoint", 6: "invalid
            16: "x87 error", 17: "alignment check", 19: "SIMD error"}
 
 
-def arguments(words):
-    parser = run.Arguments(prog="trace_run.py", description=__doc__.splitlines()[0])
-    parser.add_argument("--image", default="out/BOOTX64.EFI", help="the EFI image to boot")
-    parser.add_argument("--out", default="out", help="folder for everything that is written")
-    parser.add_argument("--accel", default="tcg", choices=["tcg", "kvm"])
-    parser.add_argument("--cpu", default="Haswell,+svm", help="QEMU's -cpu")
-    parser.add_argument("--seconds", type=int, default=600,
-                        help="the program is stopped then (default 600)")
-    parser.add_argument("--memory", type=int, default=512, help="of the machine, in MiB")
-    parser.add_argument("--volume", type=int, default=256,
-                        help="of the boot volume, in MiB: what the trace may take")
-    parser.add_argument("--option", action="append", default=[], metavar="KEY=VALUE",
-                        help="an option of the image, as crossings=1")
-    parser.add_argument("program")
-    parser.add_argument("words", nargs="*", metavar="argument")
+def parser(name, text):
+    """The options that every run of a program has."""
+    made = run.Arguments(prog=name, description=text)
+    made.add_argument("--image", default="out/BOOTX64.EFI", help="the EFI image to boot")
+    made.add_argument("--out", default="out", help="folder for everything that is written")
+    made.add_argument("--accel", default="tcg", choices=["tcg", "kvm"])
+    made.add_argument("--cpu", default="Haswell,+svm", help="QEMU's -cpu")
+    made.add_argument("--seconds", type=int, default=600,
+                      help="the program is stopped then (default 600)")
+    made.add_argument("--memory", type=int, default=512, help="of the machine, in MiB")
+    made.add_argument("--volume", type=int, default=256,
+                      help="of the boot volume, in MiB: what the trace may take")
+    made.add_argument("--option", action="append", default=[], metavar="KEY=VALUE",
+                      help="an option of the image, as crossings=1")
+    made.add_argument("program")
+    made.add_argument("words", nargs="*", metavar="argument")
+    return made
+
+
+def parse(made, words):
+    """Everything behind the program, or behind --, is the program's."""
     split = words.index("--") if "--" in words else len(words)
-    args, rest = parser.parse_known_args(words[:split])
+    args, rest = made.parse_known_args(words[:split])
     args.words += rest + words[split + 1:]
     return args
+
+
+def arguments(words):
+    return parse(parser("trace_run.py", __doc__.splitlines()[0]), words)
 
 
 def encoded(text):
@@ -78,16 +88,21 @@ def image_options(args):
     return lines + ["seconds=%d" % args.seconds] + args.option + ["exit=debug"]
 
 
-def boot(args, env):
-    """(log, ending, folder of results or None) of one run in QEMU."""
-    out = Path(args.out)
+def prepare(args):
+    """Everything that can be found wrong before QEMU starts."""
     if not Path(args.image).is_file():
         raise qemu.Missing("%s does not exist: build it with make" % args.image)
     if not Path(args.program).is_file():
         raise run.Usage("%s is no file: give PROG=path/to/elf" % args.program)
-    lines = image_options(args)
     fat.present()
-    out.mkdir(parents=True, exist_ok=True)
+    Path(args.out).mkdir(parents=True, exist_ok=True)
+
+
+def boot(args, env):
+    """(log, ending, folder of results or None) of one run in QEMU."""
+    out = Path(args.out)
+    prepare(args)
+    lines = image_options(args)
     for name in FILES:
         (out / name).unlink(missing_ok=True)
     volume = out / "trace.img"
@@ -98,12 +113,12 @@ def boot(args, env):
     words[words.index("-m") + 1] = "%dM" % args.memory
     budgets = qemu.Budgets()
     budgets.check, budgets.total = None, args.seconds + 300
-    parser = wire.Parser()
+    heard = wire.Parser()
     with qemu.Machine(words, out / "serial.log", out / "qemu.log") as machine:
-        ending = machine.watch(parser, budgets)
+        ending = machine.watch(heard, budgets)
     newest = fat.results(volume, out / "volume")
     volume.unlink()
-    return parser.finish(), ending, newest
+    return heard.finish(), ending, newest
 
 
 def outputs(data):

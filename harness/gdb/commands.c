@@ -59,7 +59,7 @@ static void read_memory(struct gdb *gdb, const char *packet)
         count = sizeof(bytes); /* less than was asked for is an answer */
     got = gdb->target.read(gdb->target.context, address, bytes, (size_t)count);
     if (got == 0 && count > 0)
-        gdb_reply(gdb, "E.The program has no memory there.");
+        gdb_reply(gdb, "E01"); /* the only form that GDB takes for this packet */
     else
         gdb_reply_to(gdb, text_bytes(gdb->line.sent, bytes, got));
 }

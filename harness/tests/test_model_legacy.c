@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
  * The model outside 64-bit mode, on the host: 32-bit and PAE page tables, gates of protected
- * mode, vectors of real mode, far transfers with segment bases, a call gate from 32-bit code,
- * tasks. Tables are built here by hand, from the manual's figures.
+ * mode, vectors of real mode, far transfers with segment bases, a call gate from 32-bit code.
+ * Tables are built here by hand, from the manual's figures.
  */
 #define _GNU_SOURCE
 #include "hw/model/cpu.h"
@@ -217,63 +217,6 @@ static void test_gate_from_compat(void)
     EXPECT_EQ(*word64(KERNEL_TOP - 8), USER_SS);
 }
 
-/* CALL to another task and the IRET back: both TSSs, busy bits, link, NT, CR0.TS. */
-static void test_task_call(void)
-{
-    const uint64_t tss32 = 0x0000890000000067;
-
-    setup();
-    *word64(GDT + 0x28) = segment(tss32 | 2ull << 40, TSS); /* busy: the task in force */
-    *word64(GDT + 0x30) = segment(tss32, TSS + 0x80);
-    vmcb.save.tr = (struct vmcb_segment){0x28, 0x8b, 0x67, TSS};
-    *word32(TSS + 0x80 + 0x20) = 0x300;
-    *word32(TSS + 0x80 + 0x24) = FLAG_FIXED;
-    *word32(TSS + 0x80 + 0x28) = 0x12345678;
-    *word32(TSS + 0x80 + 0x38) = 0x700;
-    *word32(TSS + 0x80 + 0x4c) = CS32;
-    *word32(TSS + 0x80 + 0x50) = SS32;
-    cpu.gpr[RBX] = 0xabcd;
-    RUN_BYTES(0x9a, 0, 0, 0, 0, 0x30, 0);
-    expect_transfer(0, CODE_BASE + CODE, CODE_BASE + 0x300);
-    EXPECT_EQ(cpu.gpr[RAX], 0x12345678);
-    EXPECT_EQ(cpu.gpr[RSP], 0x700);
-    EXPECT_EQ(vmcb.save.rflags, FLAG_FIXED | FLAG_NT);
-    EXPECT_EQ(vmcb.save.tr.selector, 0x30);
-    EXPECT_EQ(vmcb.save.cr0, CR0_PE | 8);
-    EXPECT_EQ(*word32(TSS + 0x80), 0x28);
-    EXPECT_EQ(*word32(TSS + 0x20), CODE + 7);
-    EXPECT_EQ(*word32(TSS + 0x34), 0xabcd);
-    EXPECT_EQ(*word32(TSS + 0x4c), CS32);
-    EXPECT_EQ(*word64(GDT + 0x28) >> 40 & 15, 11);
-    EXPECT_EQ(*word64(GDT + 0x30) >> 40 & 15, 11);
-    RUN_BYTES(0xcf);
-    expect_transfer(1, CODE_BASE + 0x300, CODE_BASE + CODE + 7);
-    EXPECT_EQ(cpu.gpr[RBX], 0xabcd);
-    EXPECT_EQ(vmcb.save.rflags, FLAG_FIXED | FLAG_IF);
-    EXPECT_EQ(*word32(TSS + 0x80 + 0x24), FLAG_FIXED);
-    EXPECT_EQ(*word64(GDT + 0x30) >> 40 & 15, 9);
-}
-
-/* JMP to a busy task faults, to a free one leaves the old one free. */
-static void test_task_jump(void)
-{
-    setup();
-    gate32(VECTOR_GP);
-    *word64(GDT + 0x28) = segment(0x00008b0000000067, TSS);
-    *word64(GDT + 0x30) = segment(0x0000890000000067, TSS + 0x80);
-    vmcb.save.tr = (struct vmcb_segment){0x28, 0x8b, 0x67, TSS};
-    *word32(TSS + 0x80 + 0x20) = 0x300;
-    *word32(TSS + 0x80 + 0x4c) = CS32;
-    *word32(TSS + 0x80 + 0x50) = SS32;
-    RUN_BYTES(0xea, 0, 0, 0, 0, 0x28, 0);
-    expect_transfer(0, CODE_BASE + CODE, CODE_BASE + HANDLER + VECTOR_GP);
-    vmcb.save.rip = CODE;
-    RUN_BYTES(0xea, 0, 0, 0, 0, 0x30, 0);
-    expect_transfer(1, CODE_BASE + CODE, CODE_BASE + 0x300);
-    EXPECT(!(vmcb.save.rflags & FLAG_NT));
-    EXPECT_EQ(*word64(GDT + 0x28) >> 40 & 15, 9);
-}
-
 static void test_walk_32(void)
 {
     uint64_t physical = 0;
@@ -332,8 +275,6 @@ int main(void)
     RUN(test_real_int);
     RUN(test_real_far);
     RUN(test_gate_from_compat);
-    RUN(test_task_call);
-    RUN(test_task_jump);
     RUN(test_walk_32);
     RUN(test_walk_pae);
     UNIT_END();

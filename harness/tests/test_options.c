@@ -28,6 +28,11 @@ static void good_words(void)
     EXPECT_EQ(options.baud, 9600);
     ASSERT(parse("serial=0x2e8 serial=com2 policy=wrap:after defect=x"));
     EXPECT_EQ(options.serial[0].address, 0x2F8);
+    EXPECT(!options.gdb_given);
+    ASSERT(parse("program=x gdb=com2"));
+    EXPECT(options.gdb_given);
+    EXPECT_EQ(options.gdb.address, 0x2F8);
+    EXPECT_EQ(options.serial[0].address, 0x3F8);
     EXPECT_EQ(options.serials, 1);
     ASSERT(parse("serial=com3,mem:0xfe034000/4,acpi screen=1920x1080 journal=0 lava=1"));
     EXPECT_EQ(options.serials, 3);
@@ -67,6 +72,8 @@ static void bad_words(void)
         {"selftest=yes", "yes"},
         {"exit=now", "now"},
         {"serial=com9", "com9"},
+        {"gdb=acpi", "com1 to com4"},
+        {"gdb=com1,com2", "com1 to com4"},
         {"serial=", "serial"},
         {"serial=com1,,com2", "com1,,com2"},
         {"serial=com1,com2,com3,com4,0x3f8", "0x3f8"},

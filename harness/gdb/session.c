@@ -1,0 +1,85 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* A whole debugging session, in one take-over. */
+#include "harness/gdb/session.h"
+
+#include "ds/broker.h"
+#include "harness/capability.h"
+#include "harness/check.h"
+#include "harness/gdb/machine.h"
+#include "harness/out.h"
+#include "harness/suite.h"
+#include "hw/regs.h"
+
+static struct {
+    const struct program_services *with;
+    const struct options *options;
+    const struct gdb_line *line;
+    struct gdb_machine machine;
+    struct gdb gdb;
+    bool no_room;
+} session;
+
+static bool time_is_up(void)
+{
+    return session.machine.deadline && tsc_read() > session.machine.deadline;
+}
+
+/* Nothing but the debugger's packets happens here, and it may take its time. */
+static void serve_all(void)
+{
+    struct gdb *gdb = &session.gdb;
+    struct gdb_registers registers = {0};
+    struct gdb_target target = gdb_machine_target;
+
+    target.context = &session.machine;
+    session.machine.gdb = gdb;
+    gdb_machine_registers(&session.machine, &registers);
+    gdb_init(gdb, &target, &registers, session.line->get, session.line->write, NULL);
+    out_line("# gdb waits at rip=%llx", (unsigned long long)registers.core[GDB_RIP]);
+    while (!gdb->ended && !time_is_up()) {
+        gdb_serve(gdb);
+        cpu_pause();
+    }
+    gdb_record_end(gdb);
+}
+
+static uint64_t debug(void *arg)
+{
+    struct gdb_machine *m = &session.machine;
+    static struct elf_plan plan;
+
+    (void)arg;
+    elf_plan(session.with->file, session.with->file_bytes, session.with->page_bytes, &plan);
+    m->program.reserved = session.with->reserved;
+    session.no_room = !program_open(&m->program, &plan, session.with->file,
+                                    session.options->words, session.options->word_count);
+    if (!session.no_room)
+        serve_all();
+    program_close(&m->program);
+    return 0;
+}
+
+void harness_gdb(const struct program_services *services, const struct options *options,
+                 const struct gdb_line *line)
+{
+    const struct platform *platform = suite_state()->platform;
+    struct gdb_machine *m = &session.machine;
+
+    session.with = services;
+    session.options = options;
+    session.line = line;
+    m->memory = services->memory;
+    m->memory_bytes = services->memory_bytes;
+    m->off_os = capability()->have & NEED_DS_CPL;
+    m->no_trace = capability()->have & NEED_BTS ? NULL : capability_missing(NEED_BTS);
+    m->kernel_low = platform->image_base;
+    m->kernel_high = platform->image_base + platform->image_bytes;
+    if (options->seconds)
+        m->deadline = tsc_read() + platform->tsc_khz * 1000 * (uint64_t)options->seconds;
+    platform->take_over(debug, NULL);
+    if (session.no_room)
+        out_line("# program trouble: it and its words do not fit into the memory there is");
+    else
+        out_line("# gdb ended: %s",
+                 session.gdb.ended ? "by the debugger or the program" : "its seconds are over");
+}
