@@ -96,8 +96,9 @@ static const struct check *baseline(void)
     for (size_t i = 0; i < registry_total(); i++) {
         enum verdict verdict;
 
-        if (!prove_can_judge(i, NULL))
-            continue;
+        if (!prove_can_judge(i, NULL) || !registry_at(i)->check->clauses[0])
+            continue; /* the last: it can kill nothing */
+        out_line("# undamaged: %s", registry_at(i)->check->name);
         verdict = verdict_of(registry_at(i)->check);
         if (verdict == VERDICT_FAIL || verdict == VERDICT_ERROR)
             return registry_at(i)->check;

@@ -155,6 +155,6 @@ CHECK(odd_address, .name = "bts.ds_area.odd_address", .clauses = "DCTL-09",
     moved = (index - t.base) / sizeof(struct bts_record);
     memset(odd, CANARY_BYTE, 0x40);
     broker_resync();
-    run_observe(run, "bts.odd-area", moved ? "works" : "stores nothing");
+    run_observe(run, "bts.odd-area", moved ? "works" : "stores-nothing");
     EXPECT_EQ(run, t.area->bts_index, t.base, "index of the area that was not in force");
 }

@@ -156,9 +156,9 @@ CHECK(odd_sizes, .name = "bts.buffer.odd_sizes", .clauses = "BUF-04 BUF-05",
         run_deferred_now(run);
     }
     run_observe(run, "bts.rest",
-                partial == 0 ? "never written"
-                : full == 0  ? "always written"
-                             : "written for some sizes");
+                partial == 0 ? "never-written"
+                : full == 0  ? "always-written"
+                             : "written-for-some-sizes");
 }
 
 /* A safety invariant: whatever the size and however many laps, nothing beyond the maximum. */
@@ -194,9 +194,9 @@ CHECK(one_record, .name = "bts.buffer.one_record", .clauses = "BUF-06", .kind = 
     only = slot(&t, 0);
     trace_expect_untouched(&t, "a buffer of one record");
     run_observe(run, "bts.one-record",
-                bts_slot_empty(only)                                 ? "stores nothing"
-                : only->to == (uint64_t)(uintptr_t)ds_bracket_return ? "holds the newest"
-                                                                     : "holds another");
+                bts_slot_empty(only)                                 ? "stores-nothing"
+                : only->to == (uint64_t)(uintptr_t)ds_bracket_return ? "holds-newest"
+                                                                     : "holds-another");
 }
 
 /* BTINT=1, interrupt masked, more branches than room: the manual does not say what happens. */
@@ -249,12 +249,13 @@ CHECK(index_outside, .name = "bts.buffer.index_outside", .clauses = "BUF-13",
         t.area->bts_index = index;
         loop(&t, 4);
         run_observe(run, places[i].name, "%s",
-                    !bts_slot_empty(slot(&t, 0)) && places[i].offset != 8 ? "stored at the base"
+                    places[i].offset < 0 && *at != CANARY_BYTE              ? "stored-at-index"
+                    : !bts_slot_empty(slot(&t, 0)) && places[i].offset != 8 ? "stored-at-base"
                     : places[i].from_end && places[i].offset == 0 && t.index == index
-                        ? "stored nothing"
+                        ? "stores-nothing"
                     : *at != CANARY_BYTE && !bts_slot_empty((struct bts_record *)at)
-                        ? "stored at the index"
-                        : "stored nothing");
+                        ? "stored-at-index"
+                        : "stores-nothing");
         EXPECT(run, t.area->bts_maximum == t.before.bts_maximum, "the maximum changed");
         run_deferred_now(run);
     }
@@ -274,7 +275,7 @@ CHECK(base_is_for_the_wrap, .name = "bts.buffer.base_is_for_the_wrap", .clauses 
     EXPECT_EQ(run, slot(&t, 60)->from, (uint64_t)(uintptr_t)ds_bracket_call,
               "from of the first record, at the index");
     run_observe(run, "bts.wrap-target",
-                t.index == t.base + (made - 4) * RECORD ? "base" : "elsewhere");
+                t.index == t.base + (made - 4) * RECORD ? "base" : "first-index");
     EXPECT(run, t.index < t.end, "the index %llx did not wrap", (unsigned long long)t.index);
 }
 

@@ -98,7 +98,8 @@ struct model_cpu {
     unsigned watch_hits; /* data breakpoints that wait for the boundary, as in DR6 */
     uint64_t insn_rip;   /* of the instruction stepped last */
     uint64_t area_at_enable;
-    uint64_t fields_at_enable[4];
+    uint64_t fields_at_enable[4], index_at_enable;
+    bool btf_before; /* the MSR access being carried out */
     uint64_t last_exit_rip;
     unsigned exits_in_place; /* exits in a row without progress */
     uint64_t run_start;

@@ -214,6 +214,8 @@ static bool software_event(struct model_cpu *cpu, const struct insn *insn)
     default:
         return false;
     }
+    if (policy(POLICY_BTF_INT) == BTF_AFTER_RETURN)
+        cpu->debugctl &= ~DEBUGCTL_BTF; /* as if the step were done */
     cpu->vmcb->save.rflags &= ~FLAG_RF;
     event.from_rip = from_next ? next : rip;
     deliver(cpu, &event);

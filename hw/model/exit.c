@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* Exits that happen whether the guest is traced or not. */
 #include "hw/model/enter.h"
+#include "hw/model/policy.h"
 
 /* Length of the instruction at RIP. No exit reports it where next-RIP saving is missing. */
 static unsigned length_at_rip(struct model_cpu *cpu, unsigned fallback)
@@ -21,7 +22,11 @@ void instruction_done(struct model_cpu *cpu)
     vmcb->save.rflags &= ~FLAG_RF;
     cpu->shadow = false;
     cpu->stats.steps++;
-    if (!(vmcb->save.rflags & FLAG_TF) || cpu->debugctl & DEBUGCTL_BTF)
+    bool btf = cpu->debugctl & DEBUGCTL_BTF;
+    if (cpu->btf_before && policy(POLICY_BTF_CLEARED) == CLEARED_NONE)
+        btf = true;
+    cpu->btf_before = false;
+    if (!(vmcb->save.rflags & FLAG_TF) || btf)
         return;
     /* The trap that the instruction would have raised had it not been intercepted. */
     if (cpu->stepping) {
@@ -50,6 +55,7 @@ static void msr_exit(struct model_cpu *cpu)
     bool is_write = cpu->vmcb->control.exit_info1 & 1;
     uint32_t index = (uint32_t)cpu->gpr[RCX];
     uint64_t value = (cpu->gpr[RDX] << 32) | (uint32_t)cpu->gpr[RAX];
+    cpu->btf_before = cpu->debugctl & DEBUGCTL_BTF;
     if (guest_cpl(cpu) != 0 ||
         !(is_write ? msr_write(cpu, index, value) : msr_read(cpu, index, &value))) {
         raise_at_exit(cpu, VECTOR_GP, 0);

@@ -88,6 +88,8 @@ static void fill_words(const struct transfer *t, uint64_t words[WORD_COUNT])
     words[WORD_FROM] = swap ? to : from;
     words[WORD_TO] = swap ? from : to;
     words[WORD_FLAGS] = policy(POLICY_PREDICTED_BIT) ? RECORD_PREDICTED : 0;
+    if (policy(POLICY_FLAGS_OR) == FLAGS_60)
+        words[WORD_FLAGS] |= 0x60;
     if (defect(DEFECT_FLAGS_FIRST)) {
         uint64_t flags = words[WORD_FLAGS];
         words[WORD_FLAGS] = words[WORD_TO];
@@ -181,8 +183,10 @@ void record_enable(struct model_cpu *cpu)
     if (cpu->area_at_enable == 0 || !defect(DEFECT_AREA_STALE))
         cpu->area_at_enable = cpu->ds_area;
     struct fault kept = cpu->fault;
-    if (policy(POLICY_FIELDS_READ) == FIELDS_AT_ENABLE &&
+    if ((policy(POLICY_FIELDS_READ) == FIELDS_AT_ENABLE ||
+         policy(POLICY_WRAP_TARGET) == TARGET_FIRST_INDEX) &&
         read_fields(cpu, &area, ACCESS_IMPLICIT)) {
+        cpu->index_at_enable = area.fields[FIELD_INDEX];
         for (unsigned i = 0; i < FIELD_COUNT; i++)
             cpu->fields_at_enable[i] = area.fields[i];
         cpu->area_known = true;
@@ -202,10 +206,25 @@ static bool has_room(const struct area *area, uint64_t index)
     return end <= area->fields[FIELD_MAXIMUM];
 }
 
+static uint64_t wrap_target(const struct model_cpu *cpu, const struct area *area)
+{
+    return policy(POLICY_WRAP_TARGET) == TARGET_BASE ? area->fields[FIELD_BASE]
+                                                     : cpu->index_at_enable;
+}
+
 /* Where the record goes; false when it is dropped. */
 static bool choose_place(const struct model_cpu *cpu, const struct area *area, uint64_t *place)
 {
     uint64_t base = area->fields[FIELD_BASE], index = area->fields[FIELD_INDEX];
+    if (policy(POLICY_ONE_RECORD) == ONE_NOTHING &&
+        area->fields[FIELD_MAXIMUM] - base < 2 * area->record_bytes)
+        return false;
+    if (policy(POLICY_ODD_AREA) == ODD_NOTHING && area->linear % 8)
+        return false;
+    if (index < base && policy(POLICY_BELOW_BASE) == BELOW_NOTHING)
+        return false;
+    if (index < base && policy(POLICY_BELOW_BASE) == BELOW_AT_BASE)
+        index = base;
     bool circular = !(cpu->debugctl & DEBUGCTL_BTINT) || policy(POLICY_FULL) == FULL_WRAP;
     if (has_room(area, index)) {
         *place = index;
@@ -214,8 +233,8 @@ static bool choose_place(const struct model_cpu *cpu, const struct area *area, u
     if (circular) {
         if (defect(DEFECT_WRAP_STOPS) || defect(DEFECT_WRAP_LOSES))
             return false;
-        *place = base;
-        return has_room(area, base);
+        *place = wrap_target(cpu, area);
+        return has_room(area, *place);
     }
     if (policy(POLICY_FULL) == FULL_OVERWRITE_LAST) {
         uint64_t records = (area->fields[FIELD_MAXIMUM] - base) / area->record_bytes;
@@ -257,6 +276,26 @@ static bool write_record(struct model_cpu *cpu, const struct area *area, uint64_
     }
     watch_access(cpu, place, count, ACCESS_WRITE | ACCESS_AREA);
     return guest_write(cpu, place, bytes, count, access);
+}
+
+/* The part of a record on the first of two pages, where a policy leaves it behind. */
+static void write_part(struct model_cpu *cpu, uint64_t place, const uint64_t words[WORD_COUNT],
+                       unsigned access)
+{
+    struct fault kept = cpu->fault;
+    size_t room = 4096 - (place & 4095);
+    if (policy(POLICY_PARTIAL_RECORD) == PARTIAL_FIRST_HALF && room < WORD_COUNT * 8)
+        guest_write(cpu, place, words, room, access);
+    cpu->fault = kept;
+}
+
+/* Bytes below the maximum in which the next record has no room, where a policy writes them. */
+static void write_rest(struct model_cpu *cpu, const struct area *area, uint64_t place,
+                       const uint64_t words[WORD_COUNT], unsigned access)
+{
+    uint64_t next = place + area->record_bytes, maximum = area->fields[FIELD_MAXIMUM];
+    if (maximum > next && maximum - next < area->record_bytes)
+        guest_write(cpu, next, words, maximum - next, access);
 }
 
 /* --- the interrupt --- */
@@ -305,13 +344,17 @@ static bool store(struct model_cpu *cpu, const uint64_t words[WORD_COUNT], unsig
         return true;
     if (defect(DEFECT_UNCACHED_LOST) && !guest_page_cached(cpu, place))
         return true;
-    if (!write_record(cpu, &area, place, words, access))
+    if (!write_record(cpu, &area, place, words, access)) {
+        write_part(cpu, place, words, access);
         return false;
+    }
+    if (policy(POLICY_REST) == REST_WRITTEN)
+        write_rest(cpu, &area, place, words, access);
     uint64_t after = place + index_step(&area), index = after;
     bool circular = !(cpu->debugctl & DEBUGCTL_BTINT) || policy(POLICY_FULL) == FULL_WRAP;
     if (circular && policy(POLICY_WRAP) == WRAP_AFTER && !has_room(&area, index) &&
         !defect(DEFECT_WRAP_STOPS) && !defect(DEFECT_WRAP_LOSES))
-        index = area.fields[FIELD_BASE];
+        index = wrap_target(cpu, &area);
     if (!write_field(cpu, &area, FIELD_INDEX, index, access))
         return false;
     if (defect(DEFECT_BASE_CHANGES))
