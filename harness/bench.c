@@ -4,6 +4,7 @@
  * that the figures can be divided by each other; `make bench` makes medians of several boots.
  */
 #include "ds/broker.h"
+#include "harness/bench_sessions.h"
 #include "harness/capability.h"
 #include "harness/harness.h"
 #include "harness/out.h"
@@ -94,6 +95,8 @@ static void bench_function(struct run *run)
 {
     bench_model(run);
     bench_oracle(run);
+    if (capability()->have & NEED_BTS)
+        bench_sessions(run);
 }
 
 static uint64_t bench_guarded(void *arg)

@@ -7,6 +7,7 @@
 
 #include "harness/capability.h"
 #include "harness/format.h"
+#include "harness/last.h"
 #include "harness/out.h"
 #include "harness/registry.h"
 #include "harness/resume.h"
@@ -79,6 +80,7 @@ static void unexpected(struct trap_frame *f)
     run_error(run, "unexpected vector %llu at %llx", (unsigned long long)f->vector,
               (unsigned long long)f->rip);
     dump_frame(run, f);
+    last_branches();
     hw_unwind(UNWIND_TRAP);
 }
 
