@@ -150,8 +150,14 @@ def files(session):
 
 def full(session):
     """A volume too small for the trace: the program ends all the same, losses are counted."""
-    rounds, trace = 650000, session.place / "trace.wtr"
-    text = session.trace(session.out / "programs/loop", [str(rounds)],
+    rounds, trace = 700000, session.place / "trace.wtr"
+    # What follows a program's last byte is nobody's: here it takes room on the volume.
+    program, image = session.place / "loop", session.out / "BOOTX64.EFI"
+    program.write_bytes((session.out / "programs/loop").read_bytes())
+    room = (2 << 20) - (1300 << 10) - image.stat().st_size
+    with open(program, "ab") as stream:
+        stream.truncate(max(room, program.stat().st_size))
+    text = session.trace(program, [str(rounds)],
                          ["--volume", "2", "--option", "trace-kib=512"])
     kinds = {kind: body for kind, _, _, body, _ in wtr_file.read(trace.read_bytes())}
     lost, reason = struct.unpack_from("<QI", kinds["lost"])
