@@ -60,6 +60,11 @@
 #define PAT_WB                     0x06u
 #define PAT_UC_MINUS               0x07u
 #define MSR_IA32_PERF_CAPABILITIES 0x345u
+#define PERF_CAP_LBR_FORMAT        0x3Full
+#define PERF_CAP_LBR_FORMAT_LAST   8u           /* of those that the manual lists; 3FH: none */
+#define PERF_CAP_FREEZE_SMM        (1ull << 12) /* FREEZE_WHILE_SMM can be set */
+#define PERF_CAP_FULL_WIDTH        (1ull << 13) /* IA32_A_PMCx exist */
+#define MSR_IA32_A_PMC0            0x4C1u
 
 #define MSR_IA32_FIXED_CTR0           0x309u /* instructions retired */
 #define MSR_IA32_FIXED_CTR_CTRL       0x38Du

@@ -123,6 +123,34 @@ CHECK(perf_capabilities, .name = "bts.enum.perf_capabilities", .clauses = "ENUM-
     run_observe(run, "bts.perf-capabilities-write", vector ? "gp" : "ignore");
 }
 
+/* What the register says exists must exist, and the other way round. */
+CHECK(capability_fields, .name = "bts.enum.capability_fields", .clauses = "ENUM-08",
+      .kind = MUST, .needs = NEED_BTS)
+{
+    uint64_t capabilities = 0, back = 0, top = 0;
+    unsigned format;
+    bool stack = msr_read_try(MSR_LASTBRANCH_TOS, &top) == 0;
+
+    if (!cpu_has_pdcm()) {
+        run_skip(run, "CPUID does not enumerate PDCM");
+        return;
+    }
+    NEED(run, msr_read_try(MSR_IA32_PERF_CAPABILITIES, &capabilities) == 0, "RDMSR faults");
+    format = capabilities & PERF_CAP_LBR_FORMAT;
+    EXPECT(run, format <= PERF_CAP_LBR_FORMAT_LAST || format == PERF_CAP_LBR_FORMAT,
+           "LBR format %u", format);
+    EXPECT(run, !stack || format != PERF_CAP_LBR_FORMAT, "an LBR stack, and no format for it");
+    broker_raw_write_debugctl(DEBUGCTL_FREEZE_WHILE_SMM);
+    broker_raw_read_debugctl(&back);
+    broker_resync();
+    EXPECT(run, !(capabilities & PERF_CAP_FREEZE_SMM) == !(back & DEBUGCTL_FREEZE_WHILE_SMM),
+           "IA32_PERF_CAPABILITIES is %llx, and FREEZE_WHILE_SMM reads back as %llx",
+           (unsigned long long)capabilities, (unsigned long long)back);
+    if (capabilities & PERF_CAP_FULL_WIDTH)
+        EXPECT_EQ(run, msr_read_try(MSR_IA32_A_PMC0, &back), 0, "vector of RDMSR IA32_A_PMC0");
+    run_observe(run, "bts.lbr-format", "%u", format);
+}
+
 /* Integrity checkers take a bit that moves for an attack; so do we. */
 CHECK(misc_enable_stable, .name = "bts.enum.misc_enable_stable", .clauses = "ENUM-03",
       .kind = MUST, .needs = NEED_BTS)

@@ -111,6 +111,8 @@
     X(BTF_ORDER, "block-step-before-branch", "BTF-05",                                         \
       "the record of a block step precedes that of its branch")                                \
     X(PEBS_INDEX, "pebs-index-moves", "PEBS-01", "the index of PEBS follows that of BTS")      \
+    X(FREEZE_SMM_CLAIMED, "freeze-smm-claimed", "ENUM-08",                                     \
+      "FREEZE_WHILE_SMM is announced and does not exist")                                      \
     X(AREA_SHARED, "ds-area-shared", "RST-04", "all processors have one IA32_DS_AREA")         \
     X(INIT_RECORDS, "init-keeps-bts", "RST-01", "BTS is set after INIT")                       \
     X(INIT_UNMASKED, "init-unmasked", "RST-02", "the performance entry is open after INIT")

@@ -107,6 +107,8 @@ bool perfmon_read(struct model_cpu *cpu, uint32_t index, uint64_t *value)
 {
     if (index == MSR_PERF_CAPABILITIES && !gate_closed[GATE_NO_PDCM]) {
         *value = CAPABILITIES ^ cpu->capabilities_written;
+        if (defect(DEFECT_FREEZE_SMM_CLAIMED))
+            *value |= 1 << 12;
         return true;
     }
     if (index == MSR_PERF_CAPABILITIES || !perfmon_exists())
