@@ -14,10 +14,12 @@ import subprocess
 import sys
 from pathlib import Path
 
-LINE = re.compile(r"([a-z0-9._]+)=(\d+) per_second$")
+LINE = re.compile(r"([a-z0-9._]+)=([\d.]+) (?:per_second|ns)$")
 RATIOS = (
     ("oracle steps to bare steps", "step.oracle", "step.bare"),
     ("traced loop to untraced loop", "traced.loop.records", "untraced.loop.branches"),
+    ("drain to memcpy of the same bytes", "session.drain_a_record", "session.memcpy_a_record"),
+    ("traced switch to untraced switch", "session.switch_traced", "session.switch_untraced"),
 )
 
 
@@ -33,7 +35,7 @@ def run(args, words, out):
 
 def rates(text):
     found = (LINE.match(line.strip()) for line in text.splitlines())
-    return {match[1]: int(match[2]) for match in found if match}
+    return {match[1]: float(match[2]) for match in found if match}
 
 
 def show(name, values, unit):
@@ -63,7 +65,8 @@ def main():
     print("median of %d (least .. most), load %.1f to %.1f on %d processors"
           % (args.rounds, *loads, os.cpu_count()))
     for name in boots[0]:
-        show(name, [boot[name] for boot in boots], "per second")
+        show(name, [boot[name] for boot in boots],
+             "ns" if name.startswith("session.") else "per second")
     for name, over, under in RATIOS:
         values = [boot[over] / boot[under] for boot in boots
                   if boot.get(over) and boot.get(under)]

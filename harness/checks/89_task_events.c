@@ -12,6 +12,7 @@
 #define CHECK_GROUP "89 task.events"
 #include "ds/broker.h"
 #include "ds/layout.h"
+#include "ds/records.h"
 #include "harness/last.h"
 #include "harness/tasks.h"
 #include "hw/apic.h"
@@ -251,6 +252,32 @@ CHECK(last, .name = "ds.last.branches", .clauses = "", .kind = SOFTWARE,
     EXPECT_EQ(run, last_branches(), LAST_BRANCHES, "branches of a full ring");
     session_release(id, &s->debugger);
     EXPECT_EQ(run, last_branches(), 0, "branches without an area");
+}
+
+/* What a processor may store as an address is no mark; with 57 bits neither. */
+CHECK(collision, .name = "ds.record.collision", .clauses = "", .kind = SOFTWARE)
+{
+    static const uint64_t edges[] = {0,
+                                     0x7FFFFFFFFFFF,
+                                     0xFFFF800000000000,
+                                     0x00FFFFFFFFFFFFFF,
+                                     0xFF00000000000000,
+                                     0xFFFFFFFFFFFFFFF0};
+    struct record record = {.detail = UINT32_MAX, .clock = UINT64_MAX};
+
+    for (unsigned i = 0; i < sizeof(edges) / sizeof(edges[0]); i++)
+        for (unsigned low = 0; low < 16; low++)
+            EXPECT(run, !record_from_mark(&(struct bts_record){edges[i] | low, 1, 0}, &record),
+                   "%llx is taken for a mark", (unsigned long long)(edges[i] | low));
+    for (unsigned kind = RECORD_ARRIVES; kind < RECORD_KINDS; kind++) {
+        struct bts_record mark;
+
+        record = (struct record){.kind = (uint16_t)kind, .detail = 7, .clock = UINT64_MAX};
+        mark = record_to_mark(&record);
+        EXPECT(run, mark.from >> 56 != 0 && mark.from >> 56 != 0xFF, "kind %u at %llx", kind,
+               (unsigned long long)mark.from);
+        EXPECT(run, record_from_mark(&mark, &record) && record.kind == kind, "kind %u", kind);
+    }
 }
 
 /* Every field through both descriptions, all ones and the sign bit included. */
