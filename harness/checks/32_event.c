@@ -12,6 +12,7 @@
  */
 #define CHECK_GROUP "32 bts.event"
 #include "harness/trace.h"
+#include "hw/regs.h"
 
 static void judge(struct run *run, unsigned ring, const char *name)
 {
@@ -35,6 +36,27 @@ static void judge_both(struct run *run, const char *name)
 CHECK(ud, .name = "bts.event.ud", .clauses = "GEN-06 GEN-01", .kind = MUST, .needs = NEED_BTS)
 {
     judge_both(run, "fault.ud");
+}
+
+/* Tracing changes nothing for the program: CR2 belongs to page faults. */
+CHECK(cr2_kept, .name = "bts.event.cr2_kept", .clauses = "GEN-06", .kind = MUST,
+      .needs = NEED_BTS)
+{
+    static const char *const others[] = {"fault.ud", "fault.de", "fault.gp_address",
+                                         "int3.once"};
+    const uint64_t mark = 0x123456789000;
+
+    for (unsigned i = 0; i < sizeof(others) / sizeof(others[0]); i++) {
+        struct trace t;
+
+        trace_open(run, &t, &(struct trace_setup){.records = 1024});
+        trace_guest(run);
+        cr2_write(mark);
+        trace_workload(&t, trace_find(run, others[i]), 3, NULL);
+        EXPECT(run, cr2_read() == mark, "%s, no page fault, left %llx in CR2", others[i],
+               (unsigned long long)cr2_read());
+        run_deferred_now(run);
+    }
 }
 
 CHECK(de, .name = "bts.event.de", .clauses = "GEN-06", .kind = MUST, .needs = NEED_BTS)
