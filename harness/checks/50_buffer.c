@@ -13,6 +13,7 @@
 #include "ds/broker.h"
 #include "harness/trace.h"
 #include "hw/paging.h"
+#include "hw/regs.h"
 #include "hw/string.h"
 
 #define RECORD sizeof(struct bts_record)
@@ -355,4 +356,31 @@ CHECK(many_laps, .name = "bts.buffer.many_laps", .clauses = "BUF-02 GEN-01", .ki
     EXPECT_EQ(run, (t.index - t.base) / RECORD % 127, made % 127,
               "index after that many records, modulo the size");
     trace_expect_untouched(&t, "after many laps");
+}
+
+/* The manual warns of 25 to 30 times. A figure is no verdict: only its order is reported. */
+CHECK(slow_down, .name = "bts.buffer.slow_down", .clauses = "BUF-16", .kind = CHARACTERISE,
+      .needs = NEED_BTS)
+{
+    const struct workload *w = trace_find(run, "bench.loop");
+    struct guest_run r = {.workload = w, .argument = 2000};
+    struct guest_call call;
+    uint64_t plain, traced, returned = 0, times = 1;
+    struct trace t;
+    size_t made;
+
+    trace_open(run, &t, &(struct trace_setup){.records = 4096});
+    call = guest_prepare(trace_guest(run), &r);
+    plain = tsc_read();
+    broker_bracket(BROKER_BTS, 0, call.fn, call.arg, &returned);
+    plain = tsc_read() - plain;
+    guest_finish(trace_guest(run), &r, returned);
+    EXPECT_EQ(run, t.area->bts_index, t.base, "index after the untraced run");
+    traced = tsc_read();
+    made = loop(&t, 2000);
+    traced = tsc_read() - traced;
+    EXPECT_EQ(run, t.index, t.base + made * RECORD, "index after the traced run");
+    while (plain && times < 1u << 20 && traced / plain >= 2 * times)
+        times *= 2;
+    run_observe(run, "bts.slow-down", "%llu times or more", (unsigned long long)times);
 }

@@ -302,3 +302,38 @@ CHECK(drain_resets, .name = "bts.rules.drain_resets", .clauses = "BUF-12", .kind
     EXPECT(run, bts_drain(&t.bts, ignore, &again, NULL) == DS_OK && again == 0,
            "%zu old records come back", again);
 }
+
+/*
+ * Before a sleep state that loses context: off, with what was there kept; afterwards on again
+ * as before. The loss itself is played by zeroing both registers behind the broker's back.
+ */
+CHECK(sleep, .name = "bts.rules.sleep", .clauses = "RST-06", .kind = SOFTWARE,
+      .needs = NEED_BTS)
+{
+    struct broker_state before;
+    uint64_t debugctl = ~0ull, area = ~0ull, index;
+    struct trace t;
+
+    trace_open(run, &t, &(struct trace_setup){.records = 1024});
+    NEED(run, bts_start(&t.bts) == DS_OK, "the trace does not start");
+    broker_save(&before);
+    EXPECT(run, before.debugctl & DEBUGCTL_TR, "TR is not part of what is kept");
+    broker_hand_back();
+    broker_raw_read_debugctl(&debugctl);
+    broker_raw_read_ds_area(&area);
+    EXPECT_EQ(run, debugctl & (DEBUGCTL_TR | DEBUGCTL_BTS), 0, "TR and BTS before the sleep");
+    EXPECT_EQ(run, area, 0, "IA32_DS_AREA before the sleep");
+    index = t.area->bts_index;
+    broker_raw_write_debugctl(0);
+    broker_raw_write_ds_area(0);
+    EXPECT_EQ(run, t.area->bts_index, index, "the index while off");
+    broker_restore(&before);
+    broker_raw_read_debugctl(&debugctl);
+    broker_raw_read_ds_area(&area);
+    bts_stop(&t.bts);
+    EXPECT_EQ(run, debugctl, before.debugctl, "IA32_DEBUGCTL after the sleep");
+    EXPECT_EQ(run, area, (uint64_t)(uintptr_t)t.area, "IA32_DS_AREA after the sleep");
+    EXPECT(run, t.area->bts_index > index, "nothing is recorded after the sleep");
+    trace_collect(&t);
+    trace_expect_sources(&t);
+}
