@@ -106,6 +106,7 @@ CHECK(counters, .name = "bts.freeze.counters", .clauses = "INT-11", .kind = MUST
     EXPECT(run, off.first > 0, "the counter stands still though nothing froze it");
     EXPECT(run, off.control & GLOBAL_CTRL_FIXED_CTR0, "the counter is off without the bit");
     on = cross(run, DEBUGCTL_FREEZE_PERFMON_ON_PMI, 0);
+    EXPECT(run, !(on.status & GLOBAL_STATUS_LBR_FRZ), "LBR_FRZ is set, which nobody asked for");
     EXPECT(run, on.first > 0, "the counter never ran");
     EXPECT_EQ(run, on.second, on.first, "the counter, a moment later in the handler");
     if (cpu_perfmon_version() >= FROZEN_BY_STATUS)
@@ -130,7 +131,13 @@ CHECK(lbrs, .name = "bts.freeze.lbrs", .clauses = "INT-11", .kind = MUST, .needs
     }
     off = cross(run, 0, DEBUGCTL_LBR);
     EXPECT(run, off.debugctl & DEBUGCTL_LBR, "LBR is clear without the bit");
+    EXPECT(run, !(off.status & GLOBAL_STATUS_LBR_FRZ), "LBR_FRZ is set without the bit");
     on = cross(run, DEBUGCTL_FREEZE_LBRS_ON_PMI, DEBUGCTL_LBR);
+    /* Each control freezes its own half. */
+    EXPECT(run,
+           on.control & GLOBAL_CTRL_FIXED_CTR0 && !(on.status & GLOBAL_STATUS_CTR_FRZ) &&
+               on.second > on.first,
+           "the counter is frozen along with the stack");
     if (cpu_perfmon_version() >= FROZEN_BY_STATUS)
         EXPECT(run, on.status & GLOBAL_STATUS_LBR_FRZ, "LBR_FRZ is clear in the status");
     else
