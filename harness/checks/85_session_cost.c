@@ -47,6 +47,8 @@ CHECK(cycles, .name = "ds.session.cycles", .clauses = "", .kind = SOFTWARE,
             request.bytes++, want = DS_EINVAL;
         if (i % 7 == 0)
             request.bytes = 65 * POOL_PAGE_BYTES * 24, want = DS_ENOMEM;
+        if (i % 10000 == 9999) /* a silent machine is taken for one that hangs */
+            run_detail(run, "%u rounds", i + 1);
         got = session_request(&request, &result);
         if (got == DS_OK)
             got = session_release(result.id, request.owner);
@@ -70,6 +72,8 @@ CHECK(exact_count, .name = "ds.session.exact_count", .clauses = "", .kind = SOFT
     for (unsigned i = 0; i < rounds; i++) {
         size_t count;
 
+        if (i % 1000 == 999)
+            run_detail(run, "%u rounds", i + 1);
         session_resume(id, &s->debugger);
         sessions_branches(run, "bench.loop", 100);
         session_suspend(id, &s->debugger);

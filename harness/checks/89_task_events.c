@@ -144,6 +144,8 @@ CHECK(two_tables, .name = "task.switch.two_tables", .clauses = "", .kind = SOFTW
 
 /* --- an NMI that suspends, anywhere in the switch */
 
+#define SWITCHES 120
+
 static struct {
     struct tasks *t;
     session_id id[2];
@@ -204,7 +206,6 @@ CHECK(nmi_in_switch, .name = "task.switch.nmi", .clauses = "", .kind = SOFTWARE,
       .needs = NEED_BTS)
 {
     static const struct script script[] = {{.call = SERVICE_TASK_YIELD}};
-    unsigned rounds = run_count(run, 10000);
 
     memset(&gust, 0, sizeof(gust));
     gust.t = tasks_open(run, LVT_DELIVERY_NMI);
@@ -223,7 +224,7 @@ CHECK(nmi_in_switch, .name = "task.switch.nmi", .clauses = "", .kind = SOFTWARE,
         request.overflow = drop;
         gust.id[i] = sessions_ask(gust.t->sessions, &request);
     }
-    schedule_run(&gust.t->schedule, rounds);
+    schedule_run(&gust.t->schedule, SWITCHES);
     gust.t->schedule.switched = gust.switched;
     EXPECT_EQ(run, gust.wrong, 0, "switches after which DEBUGCTL is not the shadow");
     EXPECT(run, gust.inside > 0, "none of %u NMIs landed in a switch", gust.nmis);
