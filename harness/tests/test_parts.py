@@ -104,7 +104,7 @@ class Firmware(unittest.TestCase):
         self.put("code.fd", "vars.fd")
         firmware = qemu.Firmware(self.folder / "code.fd", self.folder / "vars.fd")
         words = qemu.command(["qemu"], firmware, self.folder, "v.img", cpus=2, gdb=1234)
-        for pair in (("-smp", "2"), ("-cpu", "Haswell,+svm"), ("-accel", "tcg"),
+        for pair in (("-smp", "2"), ("-cpu", "Haswell,+svm"), ("-accel", "tcg,thread=single"),
                      ("-gdb", "tcp:127.0.0.1:1234")):
             self.assertEqual(words[words.index(pair[0]) + 1], pair[1])
         self.assertIn("-no-reboot", words)
