@@ -24,6 +24,8 @@ test_ds_broker_SRCS := harness/tests/test_ds_broker.c harness/tests/fake_regs.c 
 test_ds_bts_SRCS := harness/tests/test_ds_bts.c harness/tests/fake_regs.c $(DS_SRCS)
 test_ds_setup_SRCS := harness/tests/test_ds_setup.c harness/tests/fake_regs.c $(DS_SRCS)
 
+HOST_TESTS += test_ds_interface
+test_ds_interface_SRCS := harness/tests/test_ds_interface.c harness/tests/fake_regs.c $(DS_SRCS)
 HOST_TESTS += test_ds_records
 test_ds_records_SRCS := harness/tests/test_ds_records.c harness/tests/fake_regs.c $(DS_SRCS)
 
