@@ -5,6 +5,11 @@ OUT   ?= out
 ARGS  ?=
 ACCEL ?= tcg
 
+# Make splits at blanks: "clean" of such a folder would remove others.
+ifneq ($(words $(OUT)),1)
+$(error OUT must be one folder without blanks, not '$(OUT)')
+endif
+
 CC      = gcc
 LD      = ld
 NASM    = nasm
