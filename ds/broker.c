@@ -15,6 +15,7 @@
 #define STORING (DEBUGCTL_TR | DEBUGCTL_BTS)
 
 static struct broker_cpu states[CPU_MAX];
+unsigned broker_processors;
 
 struct broker_cpu *broker_cpu(void)
 {
@@ -159,7 +160,9 @@ static enum ds_error may_point_at(const struct ds_area *area)
 /* One index, two writers: what is stored through a shared area is anybody's guess. */
 static bool held_elsewhere(const struct broker_cpu *cpu, const struct ds_area *area)
 {
-    for (unsigned i = 0; area && i < CPU_MAX; i++)
+    unsigned count = __atomic_load_n(&broker_processors, __ATOMIC_RELAXED);
+
+    for (unsigned i = 0; area && i < count; i++)
         if (&states[i] != cpu && __atomic_load_n(&states[i].area, __ATOMIC_RELAXED) == area)
             return true;
     return false;

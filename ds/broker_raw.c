@@ -4,6 +4,7 @@
  * Whole-register writes happen only here, and TR is off whenever DS_AREA changes.
  */
 #include "ds/broker_state.h"
+#include "hw/cpu.h"
 #include "hw/irq.h"
 #include "hw/msr.h"
 
@@ -25,8 +26,13 @@ void broker_init(void)
 {
     irqflags_t flags = irq_save();
     struct broker_cpu *cpu = broker_cpu();
+    unsigned count = __atomic_load_n(&broker_processors, __ATOMIC_RELAXED);
     uint64_t owned = 0;
 
+    while (count <= cpu_index() &&
+           !__atomic_compare_exchange_n(&broker_processors, &count, cpu_index() + 1, false,
+                                        __ATOMIC_RELAXED, __ATOMIC_RELAXED))
+        ;
     *cpu = (struct broker_cpu){.rearm = (1u << BROKER_CLIENTS) - 1};
     cpu->has_debugctl = !msr_read_try(MSR_IA32_DEBUGCTL, &cpu->found_debugctl);
     cpu->has_ds_area = !msr_read_try(MSR_IA32_DS_AREA, &cpu->found_ds_area);

@@ -25,6 +25,8 @@ struct broker_cpu {
 };
 
 struct broker_cpu *broker_cpu(void);
+/* One more than the highest index that called broker_init. */
+extern unsigned broker_processors;
 
 /* What DEBUGCTL should hold now. */
 uint64_t broker_value(const struct broker_cpu *cpu);
