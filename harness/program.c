@@ -16,7 +16,6 @@
 #include "harness/program_record.h"
 #include "harness/suite.h"
 #include "hw/apic.h"
-#include "hw/cpuid.h"
 #include "hw/regs.h"
 #include "hw/string.h"
 
@@ -317,7 +316,7 @@ void harness_program(void)
     if (state.capacity > CAPACITY)
         state.capacity = CAPACITY;
     state.store_bytes = AREA_BYTES + state.capacity * sizeof(struct bts_record);
-    state.off_os = cpu_has_ds_cpl() && !state.options->crossings;
+    state.off_os = (capability()->have & NEED_DS_CPL) && !state.options->crossings;
     *recorder() = (struct recorder){
         .memory = state.with.memory + state.store_bytes,
         .crossings = state.options->crossings,
