@@ -114,8 +114,7 @@ static void open_gates(struct guest *g)
         g->outer_fast[i] = msr_read(MSR_IA32_SYSENTER_CS + i);
     msr_write(MSR_IA32_SYSENTER_CS, SELECTOR_FAST_CS);
     msr_write(MSR_IA32_SYSENTER_ESP, cpu->tables->tss.rsp[0]);
-    msr_write(MSR_IA32_SYSENTER_EIP,
-              g->kernel.base + (uint64_t)(guest_fast - __guest_start));
+    msr_write(MSR_IA32_SYSENTER_EIP, g->kernel.base + (uint64_t)(guest_fast - __guest_start));
 }
 
 static void close_gates(struct guest *g)
