@@ -32,8 +32,8 @@ static void names(void)
         holds(well_formed(current->name), "name", 0);
         holds(workload_find(current->name) == current, "name is not unique", 0);
         holds(current->entry >= 0 && (size_t)current->entry < REGION_BYTES, "entry", 0);
-        holds(current->flags & (WORKLOAD_RING0 | WORKLOAD_RING3 | WORKLOAD_COMPAT |
-                                WORKLOAD_LEGACY),
+        holds(current->flags &
+                  (WORKLOAD_RING0 | WORKLOAD_RING3 | WORKLOAD_COMPAT | WORKLOAD_LEGACY),
               "no ring", 0);
         holds(!(current->flags & WORKLOAD_STEPPABLE) || current->flags & WORKLOAD_RING3,
               "steppable outside ring 3", 0);
