@@ -29,7 +29,7 @@ bool cpu_has_hypervisor(void);
 bool cpu_has_nx(void);
 bool cpu_has_1gib_pages(void);
 bool cpu_has_long_sysenter(void); /* in IA-32e mode as well: one vendor's */
-unsigned cpu_linear_bits(void); /* 48, or 57 where 5-level paging is enumerated */
+unsigned cpu_linear_bits(void);   /* 48, or 57 where 5-level paging is enumerated */
 unsigned cpu_physical_bits(void);
 unsigned cpu_perfmon_version(void); /* 0 when leaf 0AH is absent */
 
