@@ -88,7 +88,7 @@ def runner(out, *words, options=()):
 def suite_entries(out):
     """The whole suite: on the model, where there is no SVM, on other processors."""
     rows = [
-        Entry("suite.model", runner(out, "--timeout", "900", options=["soak=1"]), seconds=1000,
+        Entry("suite.model", runner(out, "--timeout", "2400", options=["soak=1"]), seconds=2500,
               verify=lambda place, log: whole_suite(place)),
         Entry("suite.nosvm", runner(out, "--cpu", "Haswell", "--profile", "qemu-nosvm"),
               verify=lambda place, log: results(place)),
