@@ -97,11 +97,18 @@ void run_observe(struct run *run, const char *name, const char *format, ...)
         run_error(run, "no room for the observation %s", name);
 }
 
+unsigned run_count_of(struct run *run, unsigned count, unsigned share)
+{
+    if (run->options->soak) {
+        out_line("# %s: count %u (soak=1)", run->check->name, count);
+        return count;
+    }
+    count = count >= share ? count / share : 1;
+    out_line("# %s: count %u (soak=1 does %u times as many)", run->check->name, count, share);
+    return count;
+}
+
 unsigned run_count(struct run *run, unsigned count)
 {
-    if (!run->options->soak)
-        count = count >= 100 ? count / 100 : 1;
-    out_line("# %s: count %u (%s)", run->check->name, count,
-             run->options->soak ? "soak=1" : "soak=1 does 100 times as many");
-    return count;
+    return run_count_of(run, count, 100);
 }

@@ -66,6 +66,8 @@ void run_observe(struct run *run, const char *name, const char *format, ...) PRI
 /* How often to do a long loop: all of count with soak=1, else a hundredth, at least one. The
  * number used is printed. */
 unsigned run_count(struct run *run, unsigned count);
+/* The same with another share than a hundredth, where even that is long for a plain run. */
+unsigned run_count_of(struct run *run, unsigned count, unsigned share);
 
 /* A text in the suite's arena, for evidence; NULL when the arena is full. */
 char *run_text(size_t bytes);

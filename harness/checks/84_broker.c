@@ -68,7 +68,7 @@ CHECK(storm, .name = "ds.broker.storm", .clauses = "", .kind = SOFTWARE, .needs 
     struct sessions *s = sessions_open(run, LVT_DELIVERY_NMI);
     struct storm storm = {.s = s};
     struct session_request request = sessions_request(s, 128);
-    unsigned rounds = run_count(run, 100000), lost = 0, stuck = 0;
+    unsigned rounds = run_count_of(run, 100000, 1000), lost = 0, stuck = 0;
     size_t taken = 0;
 
     request.kernel = request.suspended = true;
