@@ -119,7 +119,7 @@ CHECK(own_ring, .name = "task.switch.own_ring", .clauses = "", .kind = SOFTWARE,
       .needs = NEED_BTS | NEED_DS_CPL)
 {
     struct tasks *t = tasks_open(run, FIXED);
-    unsigned switches = run_count(run, 10000);
+    const unsigned switches = run_count_of(run, 10000, 250), stretch = 40;
     struct ring ring[2] = {0};
     session_id id[2];
 
@@ -134,9 +134,9 @@ CHECK(own_ring, .name = "task.switch.own_ring", .clauses = "", .kind = SOFTWARE,
         id[i] = sessions_ask(t->sessions, &request);
     }
     tasks_add(t, "bench.loop", UINT64_MAX); /* a third, untraced */
-    for (unsigned done = 0; done < switches; done += 100) {
-        schedule_run(&t->schedule, 100);
-        if (done % 1000 == 900) /* a silent machine is taken for one that hangs */
+    for (unsigned done = 0; done < switches; done += stretch) {
+        schedule_run(&t->schedule, stretch);
+        if (done % 2000 == 1000) /* a silent machine is taken for one that hangs */
             run_detail(run, "%u switches", done);
     }
     for (unsigned i = 0; i < 2; i++) {
