@@ -35,7 +35,7 @@ CHECK(cycles, .name = "ds.session.cycles", .clauses = "", .kind = SOFTWARE,
 {
     struct sessions *s = sessions_open(run, FIXED);
     const size_t longest = pool_longest_free(&s->pool);
-    unsigned rounds = run_count_of(run, 100000, 1000), bad = 0;
+    unsigned rounds = run_count_of(run, 100000, 2000), bad = 0;
 
     for (unsigned i = 0; i < rounds && bad < 4; i++) {
         struct session_request request = sessions_request(s, 2 + i % 97 * (i % 31));
@@ -63,7 +63,7 @@ CHECK(exact_count, .name = "ds.session.exact_count", .clauses = "", .kind = SOFT
 {
     struct sessions *s = sessions_open(run, FIXED);
     struct session_request request = sessions_request(s, 256);
-    unsigned rounds = run_count_of(run, 10000, 500), odd = 0;
+    unsigned rounds = run_count_of(run, 10000, 1000), odd = 0;
     size_t first = 0;
     session_id id;
 

@@ -144,7 +144,7 @@ CHECK(two_tables, .name = "task.switch.two_tables", .clauses = "", .kind = SOFTW
 
 /* --- an NMI that suspends, anywhere in the switch */
 
-#define SWITCHES 50
+#define SWITCHES 40
 
 static struct {
     struct tasks *t;

@@ -20,7 +20,7 @@ static unsigned programs(const struct run *run, unsigned count)
 {
     if (run->options->fuzz)
         return run->options->fuzz;
-    return run->options->soak ? 50 * count : count;
+    return run->options->soak ? 80 * count : count;
 }
 
 CHECK(steps, .name = "oracle.generated", .clauses = "", .kind = SOFTWARE)
@@ -32,5 +32,5 @@ CHECK(traces, .name = "bts.fuzz.programs",
       .clauses = "GEN-01 GEN-02 GEN-03 GEN-04 GEN-06 GEN-20 GEN-21", .kind = MUST,
       .needs = NEED_BTS)
 {
-    fuzz_programs(run, true, programs(run, 8));
+    fuzz_programs(run, true, programs(run, 5));
 }
