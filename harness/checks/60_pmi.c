@@ -19,6 +19,16 @@
 
 #define RECORD sizeof(struct bts_record)
 
+/* A buffer with its threshold inside and BTINT set, and the log as the handler. */
+static void arm(struct run *run, struct pmi_log *log, struct trace *t, size_t records,
+                size_t threshold, uint32_t lvt)
+{
+    trace_open(run, t,
+               &(struct trace_setup){
+                   .records = records, .threshold_records = threshold, .interrupt = true});
+    pmi_log_open(log, t, lvt);
+}
+
 CHECK(lvt_fields, .name = "bts.pmi.lvt_fields", .clauses = "INT-01 INT-02", .kind = MUST)
 {
     static const uint32_t values[] = {
@@ -57,10 +67,7 @@ CHECK(exact_count, .name = "bts.pmi.exact_count", .clauses = "INT-01 INT-03 BUF-
     const unsigned crossings = 4, threshold = 256;
 
     /* The handler's way out is traced too; half a threshold is room for four of them. */
-    trace_open(run, &t,
-               &(struct trace_setup){
-                   .records = 512, .threshold_records = threshold, .interrupt = true});
-    pmi_log_open(&log, &t, LVT_DELIVERY_FIXED | VECTOR_PMI);
+    arm(run, &log, &t, 512, threshold, LVT_DELIVERY_FIXED | VECTOR_PMI);
     log.resets = true;
     pmi_loop(&log, crossings * threshold + threshold / 2);
     EXPECT_EQ(run, log.count, crossings, "interrupts for that many thresholds");
@@ -73,10 +80,7 @@ CHECK(mask_bit, .name = "bts.pmi.mask_bit", .clauses = "INT-03", .kind = MUST,
     struct pmi_log log;
     struct trace t;
 
-    trace_open(
-        run, &t,
-        &(struct trace_setup){.records = 512, .threshold_records = 32, .interrupt = true});
-    pmi_log_open(&log, &t, LVT_DELIVERY_FIXED | VECTOR_PMI);
+    arm(run, &log, &t, 512, 32, LVT_DELIVERY_FIXED | VECTOR_PMI);
     log.resets = true;
     log.keeps_mask = true; /* the second crossing must stay silent */
     pmi_loop(&log, 200);
@@ -92,10 +96,7 @@ CHECK(masked_entry, .name = "bts.pmi.masked_entry", .clauses = "INT-01", .kind =
     struct pmi_log log;
     struct trace t;
 
-    trace_open(
-        run, &t,
-        &(struct trace_setup){.records = 512, .threshold_records = 32, .interrupt = true});
-    pmi_log_open(&log, &t, LVT_MASKED | LVT_DELIVERY_FIXED | VECTOR_PMI);
+    arm(run, &log, &t, 512, 32, LVT_MASKED | LVT_DELIVERY_FIXED | VECTOR_PMI);
     pmi_loop(&log, 100);
     EXPECT_EQ(run, log.count, 0, "interrupts through a masked entry");
     EXPECT(run, t.area->bts_index >= t.area->bts_threshold, "the threshold was not reached");
@@ -169,10 +170,7 @@ CHECK(own_record, .name = "bts.pmi.own_record", .clauses = "INT-08 GEN-05 GEN-01
     struct trace t;
     size_t at;
 
-    trace_open(
-        run, &t,
-        &(struct trace_setup){.records = 512, .threshold_records = 64, .interrupt = true});
-    pmi_log_open(&log, &t, LVT_DELIVERY_FIXED | VECTOR_PMI);
+    arm(run, &log, &t, 512, 64, LVT_DELIVERY_FIXED | VECTOR_PMI);
     log.stops = true;
     pmi_loop(&log, 100);
     REQUIRE(run, log.count == 1, "%u interrupts", log.count);
@@ -193,10 +191,7 @@ CHECK(skid, .name = "bts.pmi.skid", .clauses = "INT-09", .kind = CHARACTERISE,
     struct pmi_log log;
     struct trace t;
 
-    trace_open(
-        run, &t,
-        &(struct trace_setup){.records = 1024, .threshold_records = 64, .interrupt = true});
-    pmi_log_open(&log, &t, LVT_DELIVERY_FIXED | VECTOR_PMI);
+    arm(run, &log, &t, 1024, 64, LVT_DELIVERY_FIXED | VECTOR_PMI);
     log.resets = true;
     pmi_loop(&log, 1000);
     REQUIRE(run, log.count > 0, "no interrupt came");
@@ -211,10 +206,7 @@ CHECK(nmi, .name = "bts.pmi.nmi", .clauses = "INT-02 INT-03", .kind = MUST, .nee
     struct pmi_log log;
     struct trace t;
 
-    trace_open(run, &t,
-               &(struct trace_setup){
-                   .records = 512, .threshold_records = threshold, .interrupt = true});
-    pmi_log_open(&log, &t, LVT_DELIVERY_NMI);
+    arm(run, &log, &t, 512, threshold, LVT_DELIVERY_NMI);
     log.resets = true;
     pmi_records(&log, crossings * threshold + threshold / 2); /* IF = 0: an NMI does not care */
     EXPECT_EQ(run, log.count, crossings, "NMIs for that many thresholds");
@@ -229,10 +221,7 @@ CHECK(nmi_record, .name = "bts.pmi.nmi_record", .clauses = "GEN-05 INT-08", .kin
     struct trace t;
     bool found = false;
 
-    trace_open(
-        run, &t,
-        &(struct trace_setup){.records = 512, .threshold_records = 64, .interrupt = true});
-    pmi_log_open(&log, &t, LVT_DELIVERY_NMI);
+    arm(run, &log, &t, 512, 64, LVT_DELIVERY_NMI);
     log.stops = true;
     pmi_records(&log, 100);
     REQUIRE(run, log.count == 1, "%u NMIs", log.count);
@@ -250,10 +239,7 @@ CHECK(without_reset, .name = "bts.pmi.without_reset", .clauses = "BUF-11", .kind
     struct pmi_log log;
     struct trace t;
 
-    trace_open(
-        run, &t,
-        &(struct trace_setup){.records = 2048, .threshold_records = 64, .interrupt = true});
-    pmi_log_open(&log, &t, LVT_DELIVERY_FIXED | VECTOR_PMI);
+    arm(run, &log, &t, 2048, 64, LVT_DELIVERY_FIXED | VECTOR_PMI);
     log.limit = 8; /* then the handler leaves the entry masked */
     pmi_loop(&log, 300);
     EXPECT(run, log.count >= 1, "no interrupt came");
@@ -268,10 +254,7 @@ CHECK(mask_while_pending, .name = "bts.pmi.mask_while_pending", .clauses = "INT-
     struct trace t;
     uint32_t lvt;
 
-    trace_open(
-        run, &t,
-        &(struct trace_setup){.records = 256, .threshold_records = 32, .interrupt = true});
-    pmi_log_open(&log, &t, LVT_DELIVERY_FIXED | VECTOR_PMI);
+    arm(run, &log, &t, 256, 32, LVT_DELIVERY_FIXED | VECTOR_PMI);
     pmi_records(&log, 64);
     lvt = apic_lvt_perf_read();
     EXPECT(run, apic_irr_test(VECTOR_PMI), "the request is not in the IRR");
@@ -288,10 +271,7 @@ CHECK(storm, .name = "bts.pmi.storm", .clauses = "INT-03 BUF-08", .kind = MUST,
     struct pmi_log log;
     struct trace t;
 
-    trace_open(
-        run, &t,
-        &(struct trace_setup){.records = 256, .threshold_records = 64, .interrupt = true});
-    pmi_log_open(&log, &t, LVT_DELIVERY_FIXED | VECTOR_PMI);
+    arm(run, &log, &t, 256, 64, LVT_DELIVERY_FIXED | VECTOR_PMI);
     log.resets = true;
     for (unsigned i = 1; i <= rounds; i++) {
         bts_reset(&t.bts);
@@ -308,10 +288,7 @@ CHECK(area_kept, .name = "bts.pmi.area_kept", .clauses = "LAY-07", .kind = MUST,
     struct pmi_log log;
     struct trace t;
 
-    trace_open(
-        run, &t,
-        &(struct trace_setup){.records = 512, .threshold_records = 64, .interrupt = true});
-    pmi_log_open(&log, &t, LVT_DELIVERY_FIXED | VECTOR_PMI);
+    arm(run, &log, &t, 512, 64, LVT_DELIVERY_FIXED | VECTOR_PMI);
     log.stops = true;
     pmi_loop(&log, 100);
     EXPECT_EQ(run, log.count, 1, "interrupts");

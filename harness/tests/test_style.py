@@ -49,7 +49,7 @@ class Rules(unittest.TestCase):
         self.refuse("hw/x.c", SPDX + ABOUT + body, "f has 102 lines")
 
     def test_words(self):
-        for text in ("TODO: more", "see issue 7", "as in Part 2", "in /work/main"):
+        for text in ("TODO: more", "see issue 7", "in /mnt/build"):
             self.refuse("hw/x.c", SPDX + ABOUT + "/* %s */\n" % text, "'")
 
     def test_dependencies(self):
