@@ -308,11 +308,15 @@ def line(truth, start):
     same(numbers(said)[0], truth.pcs[at:truth.visit("finish")], "recorded from there on")
 
 
+# Into a pipe GDB writes late, or only when it ends and has killed the program.
+WAIT_FLUSHED = "python gdb.flush(); __import__('time').sleep(30)"
+
+
 def resumed(truth, start):
     """Recording goes on while nobody is there; who comes back adopts it."""
     with start() as server:
         gdb = subprocess.Popen(server.words(["record btrace bts", "tbreak finish", "continue",
-                                             "info record", "shell sleep 30"]),
+                                             "info record", WAIT_FLUSHED]),
                                stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, text=True)
         for text in gdb.stdout:
             if text.startswith("Recorded"):
