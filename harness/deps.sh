@@ -29,7 +29,6 @@ linux-perf perf
 clang-format clang-format
 libxml2-utils xmllint
 libelf-dev /usr/include/gelf.h
-libdw-dev /usr/include/elfutils/libdw.h
 dosfstools /usr/sbin/fsck.fat /sbin/fsck.fat
 gdisk /usr/sbin/sgdisk /sbin/sgdisk
 chromium chromium chromium-browser
