@@ -50,16 +50,16 @@ $(OUT)/waymark.elf: $(OBJS) linker.ld
 	$(call say,LINK,$@)$(LD) $(LDFLAGS) -o $@ $(OBJS)
 
 # The image firmware starts is a small loader with the suite in it, packed: boot/loader/.
-$(OUT)/waymark.lz4: $(OUT)/waymark.elf
+$(OUT)/waymark.lzma: $(OUT)/waymark.elf
 	$(call say,PACK,$@)$(OBJCOPY) -O binary \
-	    $(addprefix -j ,.text .guest .rodata .relr .data) $< $(@:.lz4=.bin)
-	@lz4 -q -f -l -12 $(@:.lz4=.bin) $@
+	    $(addprefix -j ,.text .guest .rodata .relr .data) $< $(@:.lzma=.bin)
+	@xz --format=lzma --lzma1=preset=9e -c $(@:.lzma=.bin) >$@
 
-LOADER = $(addprefix $(OUT)/obj/boot/loader/,loader.o lz4.o packed.o)
+LOADER = $(addprefix $(OUT)/obj/boot/loader/,loader.o lzma.o packed.o)
 
-$(OUT)/obj/boot/loader/packed.o: boot/loader/packed.asm $(OUT)/waymark.lz4 Makefile
+$(OUT)/obj/boot/loader/packed.o: boot/loader/packed.asm $(OUT)/waymark.lzma Makefile
 	@mkdir -p $(@D)
-	$(call say,NASM,$<)$(NASM) -f elf64 -DPACKED='"$(OUT)/waymark.lz4"' \
+	$(call say,NASM,$<)$(NASM) -f elf64 -DPACKED='"$(OUT)/waymark.lzma"' \
 	    -DMEMORY_BYTES=0x$$(nm $(OUT)/waymark.elf | sed -n 's/ . __bss_end$$//p') -o $@ $<
 
 # GCC may not make calls of memcpy out of the loader's loops: there is none.

@@ -19,7 +19,7 @@ libdw-dev /usr/include/elfutils/libdw.h
 qemu-system-x86 qemu-system-x86_64
 ovmf /usr/share/OVMF/OVMF_CODE_4M.fd /usr/share/OVMF/OVMF_CODE.fd /usr/share/ovmf/OVMF.fd
 mtools mformat
-lz4 lz4
+xz-utils xz
 sbsigntool sbsign
 openssl openssl
 python3 python3

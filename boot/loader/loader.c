@@ -7,7 +7,7 @@
  * non-executable still lets run. The packed image is linked like any other PE image; this file
  * needs no relocation and has no data of its own.
  */
-#include "boot/loader/lz4.h"
+#include "boot/loader/lzma.h"
 
 #include <efi.h>
 
@@ -27,8 +27,9 @@ static EFI_STATUS unpack_and_call(UINT8 *base, EFI_HANDLE image, EFI_SYSTEM_TABL
 {
     /* The suite is linked at 0 with a page for headers, and its entry is its first byte. */
     UINT8 *code = base + PAGE_SIZE;
-    UINTN unpacked = lz4_unpack(packed_start, (UINTN)(packed_end - packed_start), code,
-                                packed_memory - PAGE_SIZE);
+    /* The work space lies behind the suite's memory, which ends with .bss. */
+    UINTN unpacked = lzma_unpack(packed_start, (UINTN)(packed_end - packed_start), code,
+                                 packed_memory - PAGE_SIZE, (void *)(base + packed_memory));
 
     if (unpacked == 0)
         return EFI_VOLUME_CORRUPTED;
@@ -41,7 +42,8 @@ EFI_STATUS EFIAPI loader_main(EFI_HANDLE image, EFI_SYSTEM_TABLE *table)
 {
     EFI_BOOT_SERVICES *boot = table->BootServices;
     EFI_PHYSICAL_ADDRESS base = 0;
-    UINTN pages = packed_memory / PAGE_SIZE;
+    UINTN work = (sizeof(struct lzma_chances) + PAGE_SIZE - 1) / PAGE_SIZE;
+    UINTN pages = packed_memory / PAGE_SIZE + work;
     EFI_STATUS status = boot->AllocatePages(AllocateAnyPages, EfiLoaderCode, pages, &base);
 
     if (EFI_ERROR(status))

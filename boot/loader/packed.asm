@@ -8,9 +8,8 @@ global packed_start:data hidden
 global packed_end:data hidden
 packed_memory:
         dq      MEMORY_BYTES
-; lz4's oldest container: 4 bytes of magic, 4 bytes of length, one block.
 packed_start:
-        incbin  PACKED, 8
+        incbin  PACKED
 packed_end:
 
 ; One block with two entries of type ABSOLUTE, which mean nothing: the loader needs no

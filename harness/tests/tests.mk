@@ -153,8 +153,8 @@ traced_gdb_CFLAGS := -fno-sanitize=all -static -nostdlib -fno-stack-protector \
                      -fcf-protection=none
 $(addprefix $(OUT)/host/,test_gdb test_gdb_fuzz gdb_host): $(wildcard harness/gdb/*.h)
 
-HOST_TESTS += test_lz4
-test_lz4_SRCS = harness/tests/test_lz4.c boot/loader/lz4.c
+HOST_TESTS += test_lzma
+test_lzma_SRCS = harness/tests/test_lzma.c boot/loader/lzma.c
 
 # guest/: the loader of programs
 HOST_TESTS += test_elf test_elf_fuzz
