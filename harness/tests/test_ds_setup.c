@@ -1,58 +1,12 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* Setting the BTS half up: what is filled in, and refusals, each of which changes nothing. */
-#include "ds/broker.h"
-#include "ds/bts.h"
 #include "ds/refusal.h"
-#include "harness/tests/fake_regs.h"
-#include "harness/tests/unit.h"
+#include "harness/tests/bts_fixture.h"
 #include "hw/paging.h"
 
-#include <stdalign.h>
 #include <sys/mman.h>
 
-#define TR_BTS 0xc0ull
-#define SLOTS  8
-
-/* Canaries on both sides of the buffer, in pages of their own. */
-static struct {
-    alignas(4096) struct ds_area area;
-    alignas(4096) uint8_t before[4096 - 24 * SLOTS / 2];
-    struct bts_record slots[SLOTS]; /* straddles a page boundary */
-    uint8_t after[4096];
-} memory, saved;
-static struct bts bts;
-static struct bts_config config;
-
-static void start(void)
-{
-    fake_reset();
-    broker_init();
-    memset(&memory, 0xa7, sizeof(memory));
-    bts = (struct bts){0};
-    config = (struct bts_config){
-        .base = (uintptr_t)memory.slots,
-        .bytes = sizeof(memory.slots),
-    };
-}
-
-static void set_up(void)
-{
-    const char *why = NULL;
-
-    start();
-    EXPECT_EQ(bts_setup(&bts, &memory.area, &config, &why), DS_OK);
-    EXPECT_STR(why, "none");
-}
-
-static void expect_canaries(void)
-{
-    for (size_t i = 0; i < sizeof(memory.before); i++)
-        if (memory.before[i] != 0xa7)
-            EXPECT(!"a byte before the buffer changed");
-    for (size_t i = 0; i < sizeof(memory.after); i++)
-        if (memory.after[i] != 0xa7)
-            EXPECT(!"a byte after the buffer changed");
-}
+static struct bts_memory saved;
 
 static void test_setup_fills_the_area(void)
 {

@@ -5,41 +5,24 @@
  * would be recorded. Descriptor tables, TSS and page tables are built here by hand.
  */
 #define _GNU_SOURCE
-#include "hw/model/cpu.h"
-#include "unit.h"
+#include "model_fixture.h"
 
 #include <setjmp.h>
-#include <sys/mman.h>
 
-#define ARENA_BYTES 0x40000ul
-#define TABLES      0x0000u /* PML4, PDPT, PD, PT: linear = physical, user pages */
-#define GDT         0x8000u
-#define IDT         0x9000u
-#define TSS         0xa000u
-#define CODE        0xb000u
-#define USER_STACK  0x18000u
-#define KERNEL_TOP  0x20000u
-#define IST_TOP     0x24000u
-#define HANDLER     0xc000u
+#define TABLES     0x0000u /* PML4, PDPT, PD, PT: linear = physical, user pages */
+#define GDT        0x8000u
+#define IDT        0x9000u
+#define TSS        0xa000u
+#define CODE       0xb000u
+#define USER_STACK 0x18000u
+#define KERNEL_TOP 0x20000u
+#define IST_TOP    0x24000u
+#define HANDLER    0xc000u
 
 enum { KERNEL_CS = 0x08, KERNEL_SS = 0x10, USER_SS = 0x1b, USER_CS = 0x23, GATE = 0x28 };
 
-static uint8_t *arena;
-static struct vmcb vmcb;
-static struct model_cpu cpu;
-static struct transfer transfers[8];
-static unsigned transfer_count, unblocked;
+static unsigned unblocked;
 static jmp_buf shut_down;
-
-void machine_save_hidden(struct model_cpu *c)
-{
-    (void)c;
-}
-
-void machine_load_hidden(struct model_cpu *c)
-{
-    (void)c;
-}
 
 void machine_unblock_nmi(void)
 {
@@ -49,15 +32,6 @@ void machine_unblock_nmi(void)
 _Noreturn void machine_shutdown(void)
 {
     longjmp(shut_down, 1);
-}
-
-bool record_transfer(struct model_cpu *c, const struct transfer *t)
-{
-    (void)c;
-    if (transfer_count < 8)
-        transfers[transfer_count] = *t;
-    transfer_count++;
-    return true;
 }
 
 static uint64_t *word(uint64_t at)
@@ -106,18 +80,8 @@ static void load(struct vmcb_segment *segment, uint16_t selector)
 
 static void setup(unsigned cpl)
 {
-    memset(arena, 0, ARENA_BYTES);
-    memset(&cpu, 0, sizeof(cpu));
-    memset(&vmcb, 0, sizeof(vmcb));
-    model_reset_config();
+    fresh_cpu();
     build_tables();
-    transfer_count = 0;
-    cpu.vmcb = &vmcb;
-    cpu.physical_offset = (uintptr_t)arena;
-    cpu.top_of_map = cpu.top_of_ram = ARENA_BYTES;
-    cpu.nowhere = arena + ARENA_BYTES - 4096;
-    cpu.physical_bits = 40;
-    cpu.stepping = true;
     vmcb.save.cr0 = CR0_PE | CR0_PG | CR0_WP;
     vmcb.save.efer = EFER_LMA | EFER_LME | EFER_SCE;
     vmcb.save.gdtr = (struct vmcb_segment){.base = GDT, .limit = 0x3f};
@@ -125,7 +89,6 @@ static void setup(unsigned cpl)
     vmcb.save.tr = (struct vmcb_segment){.base = TSS, .limit = 0x67, .selector = 0x30};
     load(&vmcb.save.cs, cpl ? USER_CS : KERNEL_CS);
     load(&vmcb.save.ss, cpl ? USER_SS : KERNEL_SS);
-    vmcb.save.rflags = FLAG_FIXED | FLAG_IF;
     vmcb.save.rip = CODE;
     cpu.gpr[RSP] = USER_STACK;
     guest_forget_translations(&cpu);
@@ -141,14 +104,11 @@ static void run(const void *bytes, size_t count)
     EXPECT(is_emulated(&insn));
     carry_out(&cpu, &insn);
 }
-#define RUN_BYTES(...) run((const uint8_t[]){__VA_ARGS__}, sizeof((uint8_t[]){__VA_ARGS__}))
 
 static void expect_transfer(unsigned which, uint64_t from, uint64_t to, unsigned before,
                             unsigned after)
 {
-    EXPECT(which < transfer_count);
-    EXPECT_EQ(transfers[which].from, from);
-    EXPECT_EQ(transfers[which].to, to);
+    expect_edge(which, from, to);
     EXPECT_EQ(transfers[which].cpl_before, before);
     EXPECT_EQ(transfers[which].cpl_after, after);
 }
@@ -561,8 +521,7 @@ static void test_returns(void)
 
 int main(void)
 {
-    arena = mmap(NULL, ARENA_BYTES, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-    if (!EXPECT(arena != MAP_FAILED))
+    if (!EXPECT(map_arena()))
         return 1;
     RUN(test_int_from_user);
     RUN(test_int_refused);

@@ -5,39 +5,21 @@
  * Tables are built here by hand, from the manual's figures.
  */
 #define _GNU_SOURCE
-#include "hw/model/cpu.h"
-#include "unit.h"
+#include "model_fixture.h"
 
-#include <sys/mman.h>
-
-#define ARENA_BYTES 0x40000ul
-#define TABLES      0x1000u
-#define GDT         0x8000u
-#define IDT         0x9000u
-#define TSS         0xa000u
-#define STACK_BASE  0x10000u
-#define CODE_BASE   0x20000u
-#define CODE        0x100u /* offset */
-#define STACK       0x800u
-#define HANDLER     0x400u
-#define KERNEL_TOP  0x30000u
+#define TABLES     0x1000u
+#define GDT        0x8000u
+#define IDT        0x9000u
+#define TSS        0xa000u
+#define STACK_BASE 0x10000u
+#define CODE_BASE  0x20000u
+#define CODE       0x100u /* offset */
+#define STACK      0x800u
+#define HANDLER    0x400u
+#define KERNEL_TOP 0x30000u
 
 enum { CS32 = 0x08, SS32 = 0x10, USER_CS = 0x1b, USER_SS = 0x23, GATE = 0x2b, CS64 = 0x38 };
 
-static uint8_t *arena;
-static struct vmcb vmcb;
-static struct model_cpu cpu;
-static struct transfer transfers[4];
-static unsigned transfer_count;
-
-void machine_save_hidden(struct model_cpu *c)
-{
-    (void)c;
-}
-void machine_load_hidden(struct model_cpu *c)
-{
-    (void)c;
-}
 void machine_unblock_nmi(void)
 {
 }
@@ -46,15 +28,6 @@ _Noreturn void machine_shutdown(void)
     fprintf(stderr, "the model shut down\n");
     exit(1);
 }
-bool record_transfer(struct model_cpu *c, const struct transfer *t)
-{
-    (void)c;
-    if (transfer_count < 4)
-        transfers[transfer_count] = *t;
-    transfer_count++;
-    return true;
-}
-
 static loose32 *word32(uint64_t at)
 {
     return (loose32 *)(arena + at);
@@ -81,28 +54,17 @@ static void load(struct vmcb_segment *to, uint16_t selector)
 /* Protected mode, paging off, ring 0. */
 static void setup(void)
 {
-    memset(arena, 0, ARENA_BYTES);
-    memset(&cpu, 0, sizeof(cpu));
-    memset(&vmcb, 0, sizeof(vmcb));
-    model_reset_config();
-    transfer_count = 0;
+    fresh_cpu();
     *word64(GDT + 0x08) = segment(0x00cf9b000000ffff, CODE_BASE);
     *word64(GDT + 0x10) = segment(0x00cf93000000ffff, STACK_BASE);
     *word64(GDT + 0x18) = segment(0x00cffb000000ffff, CODE_BASE);
     *word64(GDT + 0x20) = segment(0x00cff3000000ffff, STACK_BASE);
     *word64(GDT + 0x38) = 0x00af9b000000ffff;
-    cpu.vmcb = &vmcb;
-    cpu.physical_offset = (uintptr_t)arena;
-    cpu.top_of_map = cpu.top_of_ram = ARENA_BYTES;
-    cpu.nowhere = arena + ARENA_BYTES - 4096;
-    cpu.physical_bits = 40;
-    cpu.stepping = true;
     vmcb.save.cr0 = CR0_PE;
     vmcb.save.gdtr = (struct vmcb_segment){.base = GDT, .limit = 0x47};
     vmcb.save.idtr = (struct vmcb_segment){.base = IDT, .limit = 0x7ff};
     load(&vmcb.save.cs, CS32);
     load(&vmcb.save.ss, SS32);
-    vmcb.save.rflags = FLAG_FIXED | FLAG_IF;
     vmcb.save.rip = CODE;
     cpu.gpr[RSP] = STACK;
     guest_forget_translations(&cpu);
@@ -117,14 +79,6 @@ static void run(const void *bytes, size_t count)
     EXPECT_EQ(insn_decode(at, count, guest_mode(&cpu), &insn), DECODE_OK);
     carry_out(&cpu, &insn);
 }
-#define RUN_BYTES(...) run((const uint8_t[]){__VA_ARGS__}, sizeof((uint8_t[]){__VA_ARGS__}))
-
-static void expect_transfer(unsigned which, uint64_t from, uint64_t to)
-{
-    EXPECT(which < transfer_count);
-    EXPECT_EQ(transfers[which].from, from);
-    EXPECT_EQ(transfers[which].to, to);
-}
 
 static void gate32(unsigned vector)
 {
@@ -136,14 +90,14 @@ static void test_protected_int(void)
     setup();
     gate32(0x21);
     RUN_BYTES(0xcd, 0x21);
-    expect_transfer(0, CODE_BASE + CODE, CODE_BASE + HANDLER + 0x21);
+    expect_edge(0, CODE_BASE + CODE, CODE_BASE + HANDLER + 0x21);
     EXPECT_EQ(cpu.gpr[RSP], STACK - 12);
     EXPECT_EQ(*word32(STACK_BASE + STACK - 12), CODE + 2);
     EXPECT_EQ(*word32(STACK_BASE + STACK - 8), CS32);
     EXPECT_EQ(*word32(STACK_BASE + STACK - 4), FLAG_FIXED | FLAG_IF);
     EXPECT(!(vmcb.save.rflags & FLAG_IF));
     RUN_BYTES(0xcf);
-    expect_transfer(1, CODE_BASE + HANDLER + 0x21, CODE_BASE + CODE + 2);
+    expect_edge(1, CODE_BASE + HANDLER + 0x21, CODE_BASE + CODE + 2);
     EXPECT_EQ(cpu.gpr[RSP], STACK);
     EXPECT(vmcb.save.rflags & FLAG_IF);
 }
@@ -154,7 +108,7 @@ static void test_protected_fault(void)
     setup();
     gate32(VECTOR_GP);
     RUN_BYTES(0xea, 0, 0, 0, 0, 0, 0);
-    expect_transfer(0, CODE_BASE + CODE, CODE_BASE + HANDLER + VECTOR_GP);
+    expect_edge(0, CODE_BASE + CODE, CODE_BASE + HANDLER + VECTOR_GP);
     EXPECT_EQ(cpu.gpr[RSP], STACK - 16);
     EXPECT_EQ(*word32(STACK_BASE + STACK - 16), 0);
     EXPECT_EQ(*word32(STACK_BASE + STACK - 12), CODE);
@@ -174,12 +128,12 @@ static void test_real_int(void)
     enter_real();
     *word32(IDT + 4 * 0x21) = 0x2100u << 16 | HANDLER;
     RUN_BYTES(0xcd, 0x21);
-    expect_transfer(0, CODE_BASE + CODE, 0x21000 + HANDLER);
+    expect_edge(0, CODE_BASE + CODE, 0x21000 + HANDLER);
     EXPECT_EQ(vmcb.save.cs.selector, 0x2100);
     EXPECT_EQ(cpu.gpr[RSP], 0xabcd0000 | (STACK - 6));
     EXPECT_EQ(*word32(STACK_BASE + STACK - 6), (CODE_BASE >> 4) << 16 | (CODE + 2));
     RUN_BYTES(0xcf);
-    expect_transfer(1, 0x21000 + HANDLER, CODE_BASE + CODE + 2);
+    expect_edge(1, 0x21000 + HANDLER, CODE_BASE + CODE + 2);
     EXPECT_EQ(vmcb.save.rip, CODE + 2);
     EXPECT_EQ(cpu.gpr[RSP], 0xabcd0000 | STACK);
 }
@@ -188,10 +142,10 @@ static void test_real_far(void)
 {
     enter_real();
     RUN_BYTES(0x9a, 0x34, 0x02, 0x00, 0x21); /* CALL 2100:0234 */
-    expect_transfer(0, CODE_BASE + CODE, 0x21234);
+    expect_edge(0, CODE_BASE + CODE, 0x21234);
     EXPECT_EQ(*word32(STACK_BASE + STACK - 4), (CODE_BASE >> 4) << 16 | (CODE + 5));
     RUN_BYTES(0xcb);
-    expect_transfer(1, 0x21234, CODE_BASE + CODE + 5);
+    expect_edge(1, 0x21234, CODE_BASE + CODE + 5);
     EXPECT_EQ(cpu.gpr[RSP], 0xabcd0000 | STACK);
 }
 
@@ -207,7 +161,7 @@ static void test_gate_from_compat(void)
     vmcb.save.tr = (struct vmcb_segment){.base = TSS, .limit = 0x67};
     memcpy(arena + TSS + 4, &(uint64_t){KERNEL_TOP}, 8);
     RUN_BYTES(0x9a, 0, 0, 0, 0, GATE, 0);
-    expect_transfer(0, CODE_BASE + CODE, 0x25678);
+    expect_edge(0, CODE_BASE + CODE, 0x25678);
     EXPECT_EQ(transfers[0].cpl_before, 3);
     EXPECT_EQ(transfers[0].cpl_after, 0);
     EXPECT_EQ(cpu.gpr[RSP], KERNEL_TOP - 32);
@@ -267,8 +221,7 @@ static void test_walk_pae(void)
 
 int main(void)
 {
-    arena = mmap(NULL, ARENA_BYTES, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-    if (!EXPECT(arena != MAP_FAILED))
+    if (!EXPECT(map_arena()))
         return 1;
     RUN(test_protected_int);
     RUN(test_protected_fault);
