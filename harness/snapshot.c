@@ -18,9 +18,22 @@ static void traps_read(struct trap_slot *out)
         out[v] = trap_get(v);
 }
 
+/* Asked once: CPUID says the same all through a run. */
+static const struct pmc *counters(void)
+{
+    static struct pmc pmc;
+    static bool asked;
+
+    if (!asked)
+        pmc_identify(&pmc);
+    asked = true;
+    return &pmc;
+}
+
 void snapshot_take(struct snapshot *s)
 {
     broker_save(&s->broker);
+    pmc_save(counters(), &s->pmc);
     s->cr0 = cr0_read();
     s->cr3 = cr3_read();
     s->cr4 = cr4_read();
@@ -72,6 +85,15 @@ static void leaks_of_registers(const struct snapshot *s, struct leaks *l)
          apic_lvt_perf_read() & ~LVT_DELIVERY_STATUS);
 }
 
+static void leaks_of_counters(const struct snapshot *s, struct leaks *l)
+{
+    uint64_t before, now;
+    const char *name = pmc_leak(&s->pmc, &before, &now);
+
+    if (name)
+        leak(l, name, before, now);
+}
+
 static void leaks_of_tables(const struct snapshot *s, struct leaks *l)
 {
     static struct trap_slot now[TRAP_SYSCALL + 1];
@@ -107,9 +129,11 @@ unsigned snapshot_restore(const struct snapshot *s, char *text, size_t bytes)
     struct leaks l = {text, bytes, 0, 0};
 
     leaks_of_registers(s, &l);
+    leaks_of_counters(s, &l);
     leaks_of_tables(s, &l);
     if (l.count == 0)
         return 0;
+    pmc_restore(&s->pmc); /* no counter may interrupt what follows */
     broker_restore(&s->broker);
     put_back(s);
     return l.count;

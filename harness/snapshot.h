@@ -4,6 +4,7 @@
 #define HARNESS_SNAPSHOT_H
 
 #include "ds/broker.h"
+#include "hw/pmc.h"
 #include "hw/trap.h"
 
 #include <stddef.h>
@@ -11,6 +12,7 @@
 
 struct snapshot {
     struct broker_state broker; /* IA32_DEBUGCTL, IA32_DS_AREA */
+    struct pmc_state pmc;
     uint64_t cr0, cr3, cr4, rflags, efer, misc_enable, dr7;
     uint32_t lvt_perf;
     uint8_t idt[16 * VECTOR_COUNT];

@@ -147,6 +147,25 @@ unsigned cpu_perfmon_version(void)
     return query(LEAF_PERFMON).eax & 0xFF;
 }
 
+void cpu_perfmon(struct cpu_perfmon *out)
+{
+    struct cpuid_regs r = query(LEAF_PERFMON);
+
+    *out = (struct cpu_perfmon){.version = r.eax & 0xFF};
+    if (!out->version)
+        return;
+    out->general = r.eax >> 8 & 0xFF;
+    out->general_bits = r.eax >> 16 & 0xFF;
+    out->event_bits = r.eax >> 24;
+    out->events_absent = r.ebx;
+    if (out->version < 2)
+        return; /* EDX says nothing yet */
+    out->fixed = r.edx & 0x1F;
+    out->fixed_bits = r.edx >> 5 & 0xFF;
+    out->any_thread_deprecated = bit(r.edx, 15);
+    out->fixed_present = out->version >= 5 ? r.ecx : 0;
+}
+
 unsigned cpu_initial_apic_id(void)
 {
     return query(LEAF_FEATURES).ebx >> 24;

@@ -33,6 +33,18 @@ unsigned cpu_linear_bits(void);   /* 48, or 57 where 5-level paging is enumerate
 unsigned cpu_physical_bits(void);
 unsigned cpu_perfmon_version(void); /* 0 when leaf 0AH is absent */
 
+/* Leaf 0AH. SDM Vol. 3, "Architectural Performance Monitoring". */
+struct cpu_perfmon {
+    unsigned version;               /* 0: none, and all else is 0 */
+    unsigned general, general_bits; /* counters, and how wide they are */
+    unsigned fixed, fixed_bits;     /* the contiguous ones, from version 2 on */
+    unsigned event_bits;            /* how many bits of events_absent mean something */
+    uint32_t events_absent;         /* bit N: architectural event N does not count */
+    uint32_t fixed_present;         /* bit N: counter N exists, from version 5 on */
+    bool any_thread_deprecated;
+};
+void cpu_perfmon(struct cpu_perfmon *out);
+
 /* As latched at reset, 8 bits: an independent witness for hw/apic.h. */
 unsigned cpu_initial_apic_id(void);
 

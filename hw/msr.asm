@@ -1,12 +1,14 @@
 ; SPDX-License-Identifier: BSD-2-Clause
-; RDMSR and WRMSR that return the exception instead of dying.
-; Source: SDM Vol. 2, "RDMSR" and "WRMSR" (#GP for a reserved or unimplemented address or bit).
+; RDMSR, WRMSR and RDPMC that return the exception instead of dying.
+; Source: SDM Vol. 2, "RDMSR", "WRMSR" (#GP for a reserved or unimplemented address or bit) and
+; "RDPMC" (#GP for a counter that does not exist).
 
         default rel
 %include "hw/fixup.inc"
 
         global msr_read_try:function hidden
         global msr_write_try:function hidden
+        global pmc_rdpmc_try:function hidden
 
         section .text
 
@@ -38,3 +40,19 @@ write_access:
         xor eax, eax
         ret
         FIXUP write_access, faulted
+
+; int pmc_rdpmc_try(uint32_t select, uint64_t *value)
+; In: edi, rsi. Out: eax = 0 and *value written, or eax = vector and *value untouched.
+; Clobbers rcx, rdx. Any IF, any kernel stack.
+pmc_rdpmc_try:
+        mov ecx, edi
+counter_access:
+        rdpmc
+        shl rdx, 32
+        mov eax, eax
+        or rax, rdx
+        mov [rsi], rax
+        xor eax, eax
+unreadable:
+        ret
+        FIXUP counter_access, unreadable

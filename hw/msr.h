@@ -2,7 +2,8 @@
 /*
  * Model-specific registers: numbers, the bits directly beneath, and the accessors.
  * The only place above hw/model/ that knows an MSR number.
- * Source: SDM Vol. 4, "Architectural MSRs"; Vol. 3, "IA32_DEBUGCTL MSR".
+ * Source: SDM Vol. 4, "Architectural MSRs"; Vol. 3, "IA32_DEBUGCTL MSR", "Architectural
+ * Performance Monitoring", "Processor Event Based Sampling (PEBS)".
  */
 #ifndef HW_MSR_H
 #define HW_MSR_H
@@ -61,22 +62,53 @@
 #define PAT_UC_MINUS               0x07u
 #define MSR_IA32_PERF_CAPABILITIES 0x345u
 #define PERF_CAP_LBR_FORMAT        0x3Full
-#define PERF_CAP_LBR_FORMAT_LAST   8u           /* of those that the manual lists; 3FH: none */
+#define PERF_CAP_LBR_FORMAT_LAST   8u          /* of those that the manual lists; 3FH: none */
+#define PERF_CAP_PEBS_TRAP         (1ull << 6) /* the record's IP is the next instruction */
+#define PERF_CAP_PEBS_REGISTERS    (1ull << 7) /* all architectural registers are saved */
+#define PERF_CAP_PEBS_FORMAT_SHIFT 8u          /* 11:8, record format */
+#define PERF_CAP_PEBS_FORMAT_MASK  0xFull
 #define PERF_CAP_FREEZE_SMM        (1ull << 12) /* FREEZE_WHILE_SMM can be set */
 #define PERF_CAP_FULL_WIDTH        (1ull << 13) /* IA32_A_PMCx exist */
-#define MSR_IA32_A_PMC0            0x4C1u
+#define PERF_CAP_PEBS_BASELINE     (1ull << 14) /* every counter, MSR_PEBS_DATA_CFG */
+
+/* General counter N; the number of them is CPUID's to say. 8 have registers side by side. */
+#define MSR_IA32_PMC0        0x0C1u /* writes take 31:0, sign-extended */
+#define MSR_IA32_A_PMC0      0x4C1u /* the same counter, written in full width */
+#define MSR_IA32_PERFEVTSEL0 0x186u
+#define PERFEVTSEL_EVENT     0xFFull
+#define PERFEVTSEL_UMASK     0xFF00ull
+#define PERFEVTSEL_USR       (1ull << 16) /* counts at CPL > 0 */
+#define PERFEVTSEL_OS        (1ull << 17) /* counts at CPL 0 */
+#define PERFEVTSEL_EDGE      (1ull << 18)
+#define PERFEVTSEL_PC        (1ull << 19) /* pin control */
+#define PERFEVTSEL_INT       (1ull << 20) /* interrupt on overflow */
+#define PERFEVTSEL_ANY       (1ull << 21) /* any thread of the core */
+#define PERFEVTSEL_EN        (1ull << 22)
+#define PERFEVTSEL_INV       (1ull << 23)
+#define PERFEVTSEL_CMASK     0xFF000000ull
+#define PERFEVTSEL_ADAPTIVE  (1ull << 34) /* adaptive PEBS record, with the baseline bit */
 
 #define MSR_IA32_FIXED_CTR0           0x309u /* instructions retired */
-#define MSR_IA32_FIXED_CTR_CTRL       0x38Du
+#define MSR_IA32_FIXED_CTR_CTRL       0x38Du /* four bits a counter, FIXED_CTR_* in each */
+#define FIXED_CTR_OS                  1ull
+#define FIXED_CTR_USR                 2ull
+#define FIXED_CTR_ANY                 4ull
+#define FIXED_CTR_INT                 8ull /* interrupt on overflow */
 #define FIXED_CTR0_ALL_RINGS          3ull
-#define MSR_IA32_PERF_GLOBAL_STATUS   0x38Eu
+#define MSR_IA32_PERF_GLOBAL_STATUS   0x38Eu /* bit N: counter N, bit 32 + N: fixed counter N */
 #define GLOBAL_STATUS_LBR_FRZ         (1ull << 58)
 #define GLOBAL_STATUS_CTR_FRZ         (1ull << 59)
 #define GLOBAL_STATUS_OVF_BUFFER      (1ull << 62) /* the DS buffer overflowed */
+#define GLOBAL_STATUS_COND_CHANGED    (1ull << 63)
 #define MSR_IA32_PERF_GLOBAL_CTRL     0x38Fu
 #define GLOBAL_CTRL_FIXED_CTR0        (1ull << 32)
 #define MSR_IA32_PERF_GLOBAL_OVF_CTRL 0x390u /* writing 1 clears a status bit */
-#define MSR_IA32_PEBS_ENABLE          0x3F1u
+#define MSR_IA32_PEBS_ENABLE          0x3F1u /* bit N: counter N writes records */
+#define MSR_PEBS_DATA_CFG             0x3F2u /* groups of an adaptive record */
+#define PEBS_DATA_MEMORY              (1ull << 0)
+#define PEBS_DATA_GPR                 (1ull << 1)
+#define PEBS_DATA_XMM                 (1ull << 2)
+#define PEBS_DATA_LBR                 (1ull << 3)
 
 #define MSR_IA32_DS_AREA         0x600u
 #define MSR_IA32_PKRS            0x6E1u /* 63:32 reserved; absent on most processors */
