@@ -15,8 +15,10 @@
 #include "boot/takeover.h"
 
 #include "ds/broker.h"
+#include "ds/session.h"
 #include "hw/apic.h"
 #include "hw/cpu.h"
+#include "hw/cross_call.h"
 #include "hw/msr.h"
 #include "hw/paging.h"
 #include "hw/regs.h"
@@ -117,6 +119,7 @@ static void look(struct other_processor *found)
 /* Out of the provider and in again, as after an INIT. */
 static uint64_t renew(struct slot *slot)
 {
+    session_processor_leaves();
     broker_hand_back();
     provider_leave();
     slot->value = provider_enter_other(slot->cpu->index);
@@ -151,6 +154,7 @@ static uint64_t inside(void *argument)
     set_state(slot, READY);
     __atomic_add_fetch(&arrived, 1, __ATOMIC_RELEASE);
     serve(slot);
+    session_processor_leaves();
     broker_hand_back();
     provider_leave();
     return 0;
@@ -174,6 +178,7 @@ static bool woken(struct trap_frame *frame, void *arg)
 {
     (void)frame;
     (void)arg;
+    cross_call_serve();
     return true;
 }
 
@@ -260,8 +265,10 @@ bool processors_wait(unsigned index, uint64_t *value)
     struct slot *slot = &slots[index];
     uint64_t start = tsc_read(), limit = processors_tsc_khz * WORK_MS;
 
-    while (state_of(slot) == WORKING && tsc_read() - start < limit)
-        __asm__ volatile("pause");
+    while (state_of(slot) == WORKING && tsc_read() - start < limit) {
+        cross_call_serve();
+        cpu_pause();
+    }
     if (state_of(slot) != READY)
         return false;
     *value = slot->value;

@@ -51,7 +51,7 @@ enum ds_error pool_take(struct pool *pool, struct pool_payer *payer, size_t byte
 
     if (!wanted)
         return DS_EINVAL;
-    if (!ds_lock_take(&pool->lock, &flags))
+    if (!lock_take(&pool->lock, &flags))
         return DS_EBUSY;
     first = find(pool, wanted);
     if (first < pool->pages && payer->charged_pages <= payer->limit_pages &&
@@ -62,7 +62,7 @@ enum ds_error pool_take(struct pool *pool, struct pool_payer *payer, size_t byte
         *pages = pool->memory + first * POOL_PAGE_BYTES;
         error = DS_OK;
     }
-    ds_lock_release(&pool->lock, flags);
+    lock_release(&pool->lock, flags);
     if (error == DS_OK)
         memset(*pages, 0, wanted * POOL_PAGE_BYTES);
     return error;
@@ -77,7 +77,7 @@ enum ds_error pool_give_back(struct pool *pool, void *pages)
 
     if (offset % POOL_PAGE_BYTES || first >= pool->pages)
         return DS_EINVAL;
-    if (!ds_lock_take(&pool->lock, &flags))
+    if (!lock_take(&pool->lock, &flags))
         return DS_EBUSY;
     /* Inside a run the length is 0 as well: only its first page can be given back. */
     if (pool->run[first]) {
@@ -86,7 +86,7 @@ enum ds_error pool_give_back(struct pool *pool, void *pages)
         pool->run[first] = 0;
         error = DS_OK;
     }
-    ds_lock_release(&pool->lock, flags);
+    lock_release(&pool->lock, flags);
     return error;
 }
 

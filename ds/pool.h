@@ -7,7 +7,7 @@
 #define DS_POOL_H
 
 #include "ds/error.h"
-#include "ds/lock.h"
+#include "hw/lock.h"
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -23,7 +23,7 @@ struct pool_payer {
 };
 
 struct pool {
-    struct ds_lock lock;
+    struct lock lock;
     uint8_t *memory;
     size_t pages;
     /* For the first page of each run its length; 0 for every other page. */

@@ -27,6 +27,10 @@ enum record_kind {
 
 #define RECORD_UNKNOWN UINT64_MAX
 
+/* The detail of RECORD_MODE. */
+#define RECORD_MODE_OF(cpl, interrupts) ((uint32_t)(cpl) | ((interrupts) ? 0x100u : 0))
+#define RECORD_MODE_UNKNOWN             UINT32_MAX
+
 struct record {
     uint16_t kind;
     uint16_t bytes; /* of the whole record, a multiple of 8 */

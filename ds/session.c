@@ -5,19 +5,20 @@
 #include "ds/session_state.h"
 #include "hw/apic.h"
 #include "hw/cpu.h"
+#include "hw/cross_call.h"
 #include "hw/string.h"
 
 static struct session_machine machine;
 static struct session sessions[SESSIONS_MOST];
 static session_id generation;
-static struct ds_lock lock; /* request and release */
+static struct lock lock; /* request and release */
 static volatile unsigned calls[CPU_MAX];
 
 void session_init(const struct session_machine *from)
 {
     machine = *from;
     memset(sessions, 0, sizeof(sessions));
-    lock = (struct ds_lock){0};
+    lock = (struct lock){0};
     for (unsigned cpu = 0; cpu < CPU_MAX; cpu++)
         calls[cpu] = 0;
     context_init(machine.pool);
@@ -69,16 +70,38 @@ static bool threshold_fits(const struct session_request *request)
     return request->threshold > 0 && request->threshold < capacity;
 }
 
-void session_mark(struct session *session, enum record_kind kind, uint32_t detail)
+static bool put(struct session *session, const struct record *mark)
 {
-    struct record record = {.kind = (uint16_t)kind, .detail = detail};
-    struct bts_record slot;
+    struct bts_record slot = record_to_mark(mark);
+
+    return bts_put(&session->bts, &slot) == DS_OK;
+}
+
+void session_mark(struct session *session, struct record mark)
+{
+    struct record lost = {.kind = RECORD_LOST};
 
     if (!session || !session->marks)
         return;
-    record.clock = machine.clock ? machine.clock() : 0;
-    slot = record_to_mark(&record);
-    bts_put(&session->bts, &slot);
+    if (mark.kind == RECORD_ARRIVES || mark.kind == RECORD_DEPARTS)
+        mark.clock = machine.clock ? machine.clock() : 0;
+    lost.count = session->unmarked;
+    if (lost.count && put(session, &lost))
+        session->unmarked = 0;
+    session->unmarked += !put(session, &mark);
+}
+
+void session_mark_mode(struct session *session, uint32_t mode)
+{
+    if (!session || session->mode == mode)
+        return;
+    session->mode = mode;
+    session_mark(session, (struct record){.kind = RECORD_MODE, .detail = mode});
+}
+
+struct session *session_in(const struct ds_context *context)
+{
+    return context ? __atomic_load_n(&context->user[DS_HALF_BTS], __ATOMIC_ACQUIRE) : NULL;
 }
 
 static enum ds_error refuse(enum ds_error error, const char **why, const char *words)
@@ -153,6 +176,7 @@ static void fill(struct session *session, const struct session_request *request,
     session->kernel = request->kernel;
     session->marks = request->marks;
     session->suspended = request->suspended;
+    session->mode = RECORD_MODE_UNKNOWN;
     /* The LVT entry is the processor's; each session only unmasks it. */
     session->pmi = (struct pmi){
         .bts = &session->bts,
@@ -162,7 +186,8 @@ static void fill(struct session *session, const struct session_request *request,
         .armed = wants_interrupts(request),
     };
     session->id = generation * SESSIONS_MOST + (session_id)(session - sessions);
-    context->user[DS_HALF_BTS] = session;
+    /* Whole before another processor's switch can see it. */
+    __atomic_store_n(&context->user[DS_HALF_BTS], session, __ATOMIC_RELEASE);
 }
 
 /* Area and buffer are there: set up, and start if the traced thing is running here. */
@@ -207,6 +232,7 @@ static enum ds_error request_locked(const struct session_request *request,
         error = begin(session, request, context, from_pool, &result->why);
         if (error == DS_OK) {
             result->id = session->id;
+            context_settle(context);
             return DS_OK;
         }
         context_release(context, DS_HALF_BTS);
@@ -226,15 +252,16 @@ enum ds_error session_request(const struct session_request *request,
     enum ds_error error;
 
     *result = (struct session_result){.why = "another call is in progress"};
-    if (session_call_in_progress() || !ds_lock_take(&lock, &flags))
+    if (session_call_in_progress() || !lock_take(&lock, &flags))
         return DS_EBUSY;
     result->why = "none";
     error = request_locked(request, result);
-    ds_lock_release(&lock, flags);
+    lock_release(&lock, flags);
     return error;
 }
 
-static enum ds_error release_locked(struct session *session)
+/* The context is held, and not loaded on another processor. */
+static enum ds_error give_up(struct session *session)
 {
     struct ds_context *context = session->context;
     struct ds_area *area = context->area;
@@ -242,8 +269,6 @@ static enum ds_error release_locked(struct session *session)
     bool armed = session->pmi.armed && context->loaded;
     enum ds_error error;
 
-    if (context->loaded && context->loaded_cpu != cpu_index())
-        return DS_EPERM;
     session_hold(session);
     error = context_release(context, DS_HALF_BTS);
     if (error != DS_OK) {
@@ -260,40 +285,113 @@ static enum ds_error release_locked(struct session *session)
     return from_pool ? pool_give_back(machine.pool, from_pool) : DS_OK;
 }
 
-enum ds_error session_release(session_id id, const struct ds_owner *caller)
+/* *where is the processor that has it loaded when that is why it cannot be released here. */
+static enum ds_error release_locked(struct session *session, unsigned *where)
+{
+    struct ds_context *context = session->context;
+    enum ds_error error;
+    bool taken;
+
+    if (!context_hold(context, &taken)) {
+        if (!context->loaded)
+            return DS_EBUSY;
+        *where = context->loaded_cpu;
+        return DS_EPERM;
+    }
+    error = give_up(session);
+    /* Held on, unless it went with its last half: the PEBS half may be the other's. */
+    if (taken && context->holder == cpu_index() + 1 && !context->loaded)
+        context_drop(context);
+    return error;
+}
+
+static enum ds_error release(session_id id, uint64_t owner, unsigned *where)
 {
     irqflags_t flags;
     struct session *session;
     enum ds_error error;
 
-    if (session_call_in_progress() || !ds_lock_take(&lock, &flags))
+    *where = CPU_MAX;
+    if (session_call_in_progress() || !lock_take(&lock, &flags))
         return DS_EBUSY;
     session = session_find(id);
     if (!session)
         error = DS_ESRCH;
-    else if (session->owner->id != caller->id)
+    else if (session->owner->id != owner)
         error = DS_EPERM;
     else
-        error = release_locked(session);
-    ds_lock_release(&lock, flags);
+        error = release_locked(session, where);
+    lock_release(&lock, flags);
     return error;
+}
+
+enum ds_error session_release_here(session_id id, const struct ds_owner *caller)
+{
+    unsigned where;
+
+    return release(id, caller->id, &where);
+}
+
+/* On the processor that had it loaded when it was asked. */
+static uint64_t release_there(uint64_t id, uint64_t owner)
+{
+    unsigned where;
+    enum ds_error error = release(id, owner, &where);
+
+    return where == CPU_MAX ? error : DS_EBUSY;
+}
+
+/*
+ * Where it is loaded may change between two looks, and there may be a call in progress there.
+ */
+enum ds_error session_release(session_id id, const struct ds_owner *caller)
+{
+    for (unsigned tries = 0; tries < SESSION_RELEASE_TRIES; tries++) {
+        unsigned where;
+        uint64_t answer = release(id, caller->id, &where);
+
+        if (where == CPU_MAX)
+            return (enum ds_error)answer;
+        if (!cross_call(where, release_there, id, caller->id, &answer))
+            return DS_EBUSY;
+        if (answer != DS_EBUSY)
+            return (enum ds_error)answer;
+        __builtin_ia32_pause();
+    }
+    return DS_EBUSY;
+}
+
+/* The entry's session if it is that owner's, or traces that task. */
+static session_id match(size_t entry, const struct ds_owner *owner, const struct ds_task *task,
+                        struct ds_owner *found)
+{
+    const struct session *session = &sessions[entry];
+    session_id id = 0;
+    irqflags_t flags;
+
+    if (!lock_take(&lock, &flags))
+        return 0;
+    if (session->id && ((owner && session->owner->id == owner->id) ||
+                        (task && session->context->task == task))) {
+        id = session->id;
+        *found = *session->owner;
+    }
+    lock_release(&lock, flags);
+    return id;
 }
 
 static size_t release_all(const struct ds_owner *owner, const struct ds_task *task)
 {
-    irqflags_t flags;
     size_t left = 0;
 
-    if (session_call_in_progress() || !ds_lock_take(&lock, &flags))
+    if (session_call_in_progress())
         return SESSIONS_MOST;
     for (size_t i = 0; i < SESSIONS_MOST; i++) {
-        struct session *session = &sessions[i];
+        struct ds_owner found;
+        session_id id = sessions[i].id ? match(i, owner, task, &found) : 0;
 
-        if (session->id && ((owner && session->owner->id == owner->id) ||
-                            (task && session->context->task == task)))
-            left += release_locked(session) != DS_OK;
+        left += id && session_release(id, &found) != DS_OK;
     }
-    ds_lock_release(&lock, flags);
     return left;
 }
 
@@ -305,4 +403,21 @@ size_t session_owner_died(const struct ds_owner *owner)
 size_t session_task_ended(struct ds_task *task)
 {
     return release_all(NULL, task);
+}
+
+void session_processor_leaves(void)
+{
+    irqflags_t flags = irq_save();
+    struct ds_context *context = context_loaded();
+    struct session *session = session_in(context);
+
+    if (session) {
+        session_hold(session);
+        if (session->pmi.armed)
+            apic_lvt_perf_write(machine.lvt | LVT_MASKED);
+    }
+    context_leave();
+    if (session)
+        session_unhold(session);
+    irq_restore(flags);
 }

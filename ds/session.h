@@ -9,7 +9,8 @@
  * from the overflow callback.
  *
  * Errors of every call on a session, in this order: DS_ESRCH no such session; DS_EPERM the
- * caller is not its owner, or the session is loaded on another processor; then the call's own.
+ * caller is not its owner, or the session is loaded on another processor; DS_EBUSY another
+ * processor works on it and does not end (CONTEXT_TRIES); then the call's own.
  */
 #ifndef DS_SESSION_H
 #define DS_SESSION_H
@@ -85,12 +86,25 @@ void session_init(const struct session_machine *machine);
 enum ds_error session_request(const struct session_request *request,
                               struct session_result *result);
 
+/*
+ * From any processor: the one that has it loaded is asked by an interrupt. DS_EBUSY it does not
+ * answer within cross_call_ticks, or (SESSION_RELEASE_TRIES) is always in another call.
+ */
 enum ds_error session_release(session_id id, const struct ds_owner *caller);
+#define SESSION_RELEASE_TRIES 1000u
+/* Asks nobody: DS_EPERM when another processor has it loaded. */
+enum ds_error session_release_here(session_id id, const struct ds_owner *caller);
 /* Everything that an owner that has died held, or that was traced in a task that has ended.
- * Returns how many sessions could not be released: they are loaded on another processor, or
- * (SESSIONS_MOST) another call is in progress. */
+ * Returns how many sessions could not be released: as session_release, or (SESSIONS_MOST)
+ * another call is in progress. */
 size_t session_owner_died(const struct ds_owner *owner);
 size_t session_task_ended(struct ds_task *task);
+
+/*
+ * This processor is about to be handed back, by it: what it traces stops, DS_AREA becomes 0.
+ * Its session can be read and released from every other one; suspend and resume: DS_ESRCH.
+ */
+void session_processor_leaves(void);
 
 /* Nest: the trace is on when every suspend was answered. Resume gives DS_EINVAL without a
  * suspend, and DS_EBUSY while an overflow without a callback has not been drained or reset. */
@@ -133,11 +147,19 @@ enum ds_error session_status(session_id id, struct session_status *status);
 /*
  * The scheduler, with interrupts off: trace off, DEPARTS into the old ring, ARRIVES into the
  * new one, DS_AREA, DEBUGCTL last. Either may be NULL. A task that comes to a processor with a
- * session of its own runs there untraced; that session gets both marks.
+ * session of its own runs there untraced; that session gets both marks. Others in the new ring
+ * say that the task comes from another processor (MIGRATE), that it ran where its own session
+ * could not see it (LOST, unknown), in which mode it goes on where that is new (MODE).
  */
 enum ds_error session_switch(struct ds_task *from, struct ds_task *to);
 
-/* The PMI handler's body: true when it was a session's. */
+/* In the handler of an exception: marks it in the ring that is stored to here, if any. */
+void session_exception(unsigned vector, uint64_t address, uint64_t error);
+
+/*
+ * The PMI handler's body: true when it was a session's. A ring with marks that was full says so
+ * in its first one (LOST, unknown).
+ */
 bool session_pmi(void);
 
 #endif

@@ -7,6 +7,8 @@
 #include "hw/apic.h"
 #include "hw/cpu.h"
 
+static const struct record lost_unknown = {.kind = RECORD_LOST, .count = RECORD_UNKNOWN};
+
 static bool loaded_here(const struct session *session)
 {
     return session->context->loaded && session->context->loaded_cpu == cpu_index();
@@ -30,8 +32,12 @@ enum ds_error session_go(struct session *session)
     if (stuck(session))
         return DS_EBUSY;
     if (session->pmi.armed) {
+        uint64_t lost = session->pmi.lost;
+
         /* An interrupt that came while another task ran was taken for nobody's. */
         pmi_poll(&session->pmi);
+        if (session->pmi.lost != lost)
+            session_mark(session, lost_unknown);
         apic_lvt_perf_write(session->pmi.lvt);
     }
     error = bts_start(&session->bts);
@@ -54,27 +60,51 @@ void session_unhold(struct session *session)
     __atomic_fetch_sub(&session->suspended, 1, __ATOMIC_SEQ_CST);
 }
 
+/* A call on a session, from enter to leave. */
+struct call {
+    struct session *session;
+    struct ds_context *held; /* to be dropped */
+};
+
 /* Every enter has its leave, whether it succeeded or not. */
-static enum ds_error enter(session_id id, const struct ds_owner *caller,
-                           struct session **session)
+static enum ds_error enter(session_id id, const struct ds_owner *caller, struct call *call)
 {
+    struct session *session;
+    struct ds_context *context;
+    const struct ds_owner *owner;
+    bool taken;
+
+    *call = (struct call){0};
     session_call_begins();
-    *session = session_find(id);
-    if (!*session)
+    session = session_find(id);
+    if (!session)
         return DS_ESRCH;
-    if ((*session)->owner->id != caller->id)
+    owner = session->owner;
+    context = session->context;
+    if (!owner || !context) /* another processor is releasing it */
+        return DS_ESRCH;
+    if (owner->id != caller->id)
         return DS_EPERM;
-    return (*session)->context->loaded && !loaded_here(*session) ? DS_EPERM : DS_OK;
+    if (!context_hold(context, &taken))
+        return context->loaded ? DS_EPERM : DS_EBUSY;
+    call->held = taken ? context : NULL;
+    call->session = session;
+    /* Released by another processor in between? */
+    return session->id == id ? DS_OK : DS_ESRCH;
 }
 
-static enum ds_error leave(enum ds_error error)
+static enum ds_error leave(const struct call *call, enum ds_error error)
 {
+    if (call->held)
+        context_drop(call->held);
     session_call_ends();
     return error;
 }
 
 static enum ds_error suspend(struct session *session)
 {
+    if (session->context->gone)
+        return DS_ESRCH;
     if (session->suspended == UINT32_MAX)
         return DS_EINVAL;
     session_hold(session);
@@ -83,10 +113,10 @@ static enum ds_error suspend(struct session *session)
 
 enum ds_error session_suspend(session_id id, const struct ds_owner *caller)
 {
-    struct session *session;
-    enum ds_error error = enter(id, caller, &session);
+    struct call call;
+    enum ds_error error = enter(id, caller, &call);
 
-    return leave(error == DS_OK ? suspend(session) : error);
+    return leave(&call, error == DS_OK ? suspend(call.session) : error);
 }
 
 static enum ds_error resume(struct session *session)
@@ -94,6 +124,8 @@ static enum ds_error resume(struct session *session)
     bool overflowed = session->overflowed;
     enum ds_error error;
 
+    if (session->context->gone)
+        return DS_ESRCH;
     if (!session->suspended)
         return DS_EINVAL;
     if (session->suspended == 1 && stuck(session))
@@ -111,35 +143,35 @@ static enum ds_error resume(struct session *session)
 
 enum ds_error session_resume(session_id id, const struct ds_owner *caller)
 {
-    struct session *session;
-    enum ds_error error = enter(id, caller, &session);
+    struct call call;
+    enum ds_error error = enter(id, caller, &call);
 
-    return leave(error == DS_OK ? resume(session) : error);
+    return leave(&call, error == DS_OK ? resume(call.session) : error);
 }
 
 enum ds_error session_reset(session_id id, const struct ds_owner *caller)
 {
-    struct session *session;
-    enum ds_error error = enter(id, caller, &session);
+    struct call call;
+    enum ds_error error = enter(id, caller, &call);
 
-    return leave(error == DS_OK ? bts_reset(&session->bts) : error);
+    return leave(&call, error == DS_OK ? bts_reset(&call.session->bts) : error);
 }
 
 enum ds_error session_clear(session_id id, const struct ds_owner *caller)
 {
-    struct session *session;
-    enum ds_error error = enter(id, caller, &session);
+    struct call call;
+    enum ds_error error = enter(id, caller, &call);
 
-    return leave(error == DS_OK ? bts_clear(&session->bts) : error);
+    return leave(&call, error == DS_OK ? bts_clear(&call.session->bts) : error);
 }
 
 enum ds_error session_get(session_id id, const struct ds_owner *caller, size_t i,
                           struct bts_record *record)
 {
-    struct session *session;
-    enum ds_error error = enter(id, caller, &session);
+    struct call call;
+    enum ds_error error = enter(id, caller, &call);
 
-    return leave(error == DS_OK ? bts_get(&session->bts, i, record) : error);
+    return leave(&call, error == DS_OK ? bts_get(&call.session->bts, i, record) : error);
 }
 
 static enum ds_error drain(struct session *session, struct bts_record *to, size_t room,
@@ -160,32 +192,33 @@ static enum ds_error drain(struct session *session, struct bts_record *to, size_
 enum ds_error session_drain(session_id id, const struct ds_owner *caller, struct bts_record *to,
                             size_t room, size_t most, size_t *count)
 {
-    struct session *session;
-    enum ds_error error = enter(id, caller, &session);
+    struct call call;
+    enum ds_error error = enter(id, caller, &call);
 
-    return leave(error == DS_OK ? drain(session, to, room, most, count) : error);
+    return leave(&call, error == DS_OK ? drain(call.session, to, room, most, count) : error);
 }
 
 enum ds_error session_size(session_id id, const struct ds_owner *caller, size_t *records)
 {
-    struct session *session;
-    enum ds_error error = enter(id, caller, &session);
+    struct call call;
+    enum ds_error error = enter(id, caller, &call);
 
     if (error == DS_OK)
-        *records = bts_count(&session->bts);
-    return leave(error);
+        *records = bts_count(&call.session->bts);
+    return leave(&call, error);
 }
 
 enum ds_error session_status(session_id id, struct session_status *status)
 {
     const struct session *session = session_find(id);
+    const struct ds_context *context = session ? session->context : NULL;
 
-    if (!session)
+    if (!context)
         return DS_ESRCH;
     *status = (struct session_status){
         .owner = session->owner,
-        .task = session->context->task,
-        .cpu = session->context->cpu,
+        .task = context->task,
+        .cpu = context->cpu,
         .capacity = session->bts.capacity,
         .records = bts_count(&session->bts),
         .threshold = session->threshold,
@@ -202,11 +235,6 @@ enum ds_error session_status(session_id id, struct session_status *status)
     return DS_OK;
 }
 
-static struct session *of(const struct ds_context *context)
-{
-    return context ? context->user[DS_HALF_BTS] : NULL;
-}
-
 /* The records wait for a drain, and the trace for a resume. */
 static void overflowed(struct session *session)
 {
@@ -218,54 +246,122 @@ static void overflowed(struct session *session)
         session->notify(session->overflow_context, session->id);
 }
 
-/* What is stored for while this task runs: its own ring, or the processor's. */
-static struct session *watcher(const struct ds_task *task)
-{
-    struct session *here = of(context_here());
-
-    return here && !here->context->task ? here : task ? of(task->context) : NULL;
-}
-
 /* Both traces are off. */
-static void mark_switch(const struct ds_task *from, const struct ds_task *to)
+static void mark_arrival(struct session *session, struct ds_task *to)
 {
     unsigned cpu = cpu_index();
 
-    if (from)
-        session_mark(watcher(from), RECORD_DEPARTS, from->id);
-    if (to && to->ran && to->cpu != cpu)
-        session_mark(watcher(to), RECORD_MIGRATE, to->cpu | cpu << 16);
-    if (to)
-        session_mark(watcher(to), RECORD_ARRIVES, to->id);
+    if (to->ran && to->cpu != cpu)
+        session_mark(session,
+                     (struct record){.kind = RECORD_MIGRATE, .detail = to->cpu | cpu << 16});
+    session_mark(session, (struct record){.kind = RECORD_ARRIVES, .detail = to->id});
+    if (to->mode)
+        session_mark_mode(session, to->mode);
+}
+
+/* What a task of its own session did elsewhere that nobody could store. */
+static void mark_missed(struct session *session, struct ds_context *context, struct ds_task *to)
+{
+    bool own = context && context == to->context;
+
+    if (own && to->missed)
+        session_mark(session, lost_unknown);
+    to->missed = to->context && !own;
+}
+
+/* Loads next where that is not so already; old is let go when nothing here needs it any more.
+ */
+static enum ds_error exchange(struct ds_context *next, struct session *leaving)
+{
+    struct ds_context *before = NULL;
+    enum ds_error error = DS_OK;
+
+    if (next != context_loaded() || (next && broker_ds_area() != next->area))
+        error = context_swap(next, &before);
+    /* Only now: an NMI's resume in between would have loaded the old area again. */
+    if (leaving)
+        session_unhold(leaving);
+    if (before)
+        context_drop(before);
+    return error;
 }
 
 enum ds_error session_switch(struct ds_task *from, struct ds_task *to)
 {
+    struct ds_context *old, *next;
     struct session *leaving;
-    struct ds_context *next;
-    enum ds_error error = DS_OK;
+    bool old_taken, next_taken;
+    enum ds_error error;
 
     session_call_begins();
-    leaving = watcher(from);
+    old = context_take(from, &old_taken);
+    next = context_take(to, &next_taken);
+    leaving = session_in(old);
     if (leaving)
         session_hold(leaving);
-    mark_switch(from, to);
+    if (from)
+        session_mark(leaving, (struct record){.kind = RECORD_DEPARTS, .detail = from->id});
+    if (to) {
+        mark_missed(session_in(next), next, to);
+        mark_arrival(session_in(next), to);
+    }
     context_set_task(to);
-    next = context_here();
-    if (!next || !next->loaded || next->loaded_cpu != cpu_index())
-        error = context_load(next);
-    if (leaving)
-        session_unhold(leaving);
-    if (error == DS_OK && of(next) && session_go(of(next)) == DS_EBUSY)
-        overflowed(of(next));
+    error = exchange(next, leaving);
+    if (error == DS_OK && session_in(next) && session_go(session_in(next)) == DS_EBUSY)
+        overflowed(session_in(next));
+    if (old_taken)
+        context_settle(old);
+    if (next_taken)
+        context_settle(next);
     session_call_ends();
     return error;
 }
 
+/* The trace is off after a hold. What was put may have reached the threshold. */
+static void go_on(struct session *session)
+{
+    session_unhold(session);
+    if (session_go(session) == DS_EBUSY)
+        overflowed(session);
+}
+
+void session_exception(unsigned vector, uint64_t address, uint64_t error)
+{
+    struct session *session;
+
+    session_call_begins();
+    session = session_in(context_loaded());
+    if (session && session->marks) {
+        session_hold(session);
+        session_mark(session, (struct record){.kind = RECORD_EXCEPTION,
+                                              .detail = vector,
+                                              .exception = {address, error}});
+        go_on(session);
+    }
+    session_call_ends();
+}
+
+/* With marks the trace waits for the one that may have to come first in the emptied ring. */
+static enum pmi_verdict claim_marked(struct session *session)
+{
+    uint64_t lost = session->pmi.lost;
+    enum pmi_verdict verdict;
+
+    session_hold(session);
+    verdict = pmi_handle(&session->pmi);
+    if (session->pmi.lost != lost)
+        session_mark(session, lost_unknown);
+    go_on(session);
+    return verdict;
+}
+
 static enum pmi_verdict claim(struct session *session)
 {
-    enum pmi_verdict verdict = pmi_handle(&session->pmi);
+    enum pmi_verdict verdict;
 
+    if (session->overflow && session->marks)
+        return claim_marked(session);
+    verdict = pmi_handle(&session->pmi);
     if (verdict == PMI_CLAIMED && !session->overflow)
         overflowed(session);
     return verdict;
@@ -273,11 +369,12 @@ static enum pmi_verdict claim(struct session *session)
 
 bool session_pmi(void)
 {
-    struct session *session = of(context_here());
+    struct session *session;
     enum pmi_verdict verdict = PMI_FOREIGN;
 
     session_call_begins();
-    if (session && session->id && loaded_here(session) && session->pmi.armed)
+    session = session_in(context_loaded());
+    if (session && session->pmi.armed)
         verdict = claim(session);
     session_call_ends();
     return verdict != PMI_FOREIGN;

@@ -21,10 +21,20 @@ struct session {
     bool user, kernel, marks;
     volatile bool overflowed;
     volatile uint32_t suspended;
+    uint64_t unmarked; /* marks that found no room since the last one that did */
+    uint32_t mode;     /* the last that was marked */
 };
 
-/* Puts a mark of this kind into the ring of a session that wants any; the trace is off. */
-void session_mark(struct session *session, enum record_kind kind, uint32_t detail);
+/*
+ * Puts a mark into the ring of a session that wants any, with the time where its kind has one;
+ * the trace is off. Behind marks that could not be put comes first how many they were.
+ */
+void session_mark(struct session *session, struct record mark);
+/* Of a mode other than the last. */
+void session_mark_mode(struct session *session, uint32_t mode);
+
+/* The session that stores in that context, NULL for none. */
+struct session *session_in(const struct ds_context *context);
 
 /* The live session of that id, or NULL. */
 struct session *session_find(session_id id);

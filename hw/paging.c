@@ -6,6 +6,7 @@
 #include "hw/paging.h"
 
 #include "hw/cpuid.h"
+#include "hw/lock.h"
 #include "hw/regs.h"
 #include "hw/string.h"
 
@@ -23,6 +24,7 @@
 #define FOUR_GIB           (1ull << 32)
 
 static struct {
+    struct lock lock;  /* of the free pages */
     void **first_free; /* each free page begins with the address of the next */
     size_t free_pages;
     uint64_t nx; /* ENTRY_NX where the processor has it */
@@ -53,22 +55,32 @@ static void flush(uint64_t linear)
 
 void *page_alloc(void)
 {
-    void **page = state.first_free;
+    void **page;
+    irqflags_t flags;
 
-    if (!page)
+    if (!lock_take(&state.lock, &flags))
         return NULL;
-    state.first_free = *page;
-    state.free_pages--;
-    return memset(page, 0, PAGE_BYTES);
+    page = state.first_free;
+    if (page) {
+        state.first_free = *page;
+        state.free_pages--;
+    }
+    lock_release(&state.lock, flags);
+    return page ? memset(page, 0, PAGE_BYTES) : NULL;
 }
 
 void page_free(void *page)
 {
     void **link = page;
+    irqflags_t flags;
 
+    /* Lost to the pool rather than in two hands, should a holder never come back. */
+    if (!lock_take(&state.lock, &flags))
+        return;
     *link = state.first_free;
     state.first_free = link;
     state.free_pages++;
+    lock_release(&state.lock, flags);
 }
 
 size_t page_free_count(void)

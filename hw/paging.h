@@ -50,9 +50,8 @@ struct address_space {
 
 /*
  * Gives hw its page pool (identity-mapped, page-aligned) for tables and test pages. Called once
- * before the first take-over, by one processor; the pool has no lock. False when it is too
- * small for the kernel's own tables (one page per GiB of RAM, at least 4, and ten more) or RAM
- * reaches the windows. The tables follow CR4.LA57 as it is now.
+ * before the first take-over, by one processor. False when it is too small for the kernel's own
+ * tables (one page per GiB of RAM, at least 4, and ten more) or RAM reaches the windows. The tables follow CR4.LA57 as it is now.
  */
 bool paging_init(void *pool, size_t bytes, uint64_t top_of_ram);
 /* One zeroed page from the pool (identity address = physical), NULL when it is empty. */

@@ -5,6 +5,7 @@
 #include "hw/apic.h"
 #include "hw/cpu.h"
 #include "hw/cpuid.h"
+#include "hw/cross_call.h"
 #include "hw/image.h"
 #include "hw/irq.h"
 #include "hw/msr.h"
@@ -219,6 +220,32 @@ void apic_lvt_perf_write(uint32_t value)
     visit(FAKE_APIC);
     fake.lvt_bad_writes += (value & ~0x107ffu) != 0;
     fake.lvt = value & 0x107ff & ~fake.lvt_drops;
+}
+
+void fake_go_to(unsigned cpu)
+{
+    fake.debugctls[fake.cpu] = fake.debugctl;
+    fake.ds_areas[fake.cpu] = fake.ds_area;
+    fake.lvts[fake.cpu] = fake.lvt;
+    fake.cpu = cpu;
+    fake.debugctl = fake.debugctls[cpu];
+    fake.ds_area = fake.ds_areas[cpu];
+    fake.lvt = fake.lvts[cpu];
+}
+
+bool cross_call(unsigned processor, cross_function *fn, uint64_t a, uint64_t b, uint64_t *value)
+{
+    unsigned here = fake.cpu;
+    bool before = fake.interrupts;
+
+    if (fake.deaf >> processor & 1)
+        return false;
+    fake_go_to(processor);
+    fake.interrupts = false;
+    *value = fn(a, b);
+    fake_go_to(here);
+    fake.interrupts = before;
+    return true;
 }
 
 /* --- page tables */

@@ -34,6 +34,7 @@ struct fake_machine {
     unsigned cpu;
     uint64_t debugctls[4], ds_areas[4]; /* of the processors that are not at work now */
     uint32_t lvts[4];
+    unsigned deaf; /* bit per processor that answers no cross-call */
 
     /* How it misbehaves. */
     uint64_t debugctl_faults; /* bits whose setting gives #GP, beside the reserved ones */
@@ -66,6 +67,9 @@ struct fake_machine {
     unsigned records;
 };
 extern struct fake_machine fake;
+
+/* Goes on at another processor; its registers become the present ones. */
+void fake_go_to(unsigned cpu);
 
 /* A processor with everything, all registers as after reset, interrupts on. */
 void fake_reset(void);

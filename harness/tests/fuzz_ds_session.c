@@ -60,6 +60,7 @@ struct mirror {
     unsigned cpu;
     size_t capacity, threshold;
     bool user, kernel, callback;
+    bool gone; /* its processor was handed back */
     uint32_t suspended;
     uint64_t held[512]; /* oldest first, at most capacity */
     size_t count;
@@ -80,28 +81,13 @@ static void forget_oldest(struct mirror *m, size_t count)
     memmove(m->held, m->held + count, m->count * sizeof(m->held[0]));
 }
 
-static void go_to(unsigned cpu)
-{
-    fake.cpu = cpu;
-    fake.debugctl = fake.debugctls[cpu];
-    fake.ds_area = fake.ds_areas[cpu];
-    fake.lvt = fake.lvts[cpu];
-}
-
-static void leave_cpu(void)
-{
-    fake.debugctls[fake.cpu] = fake.debugctl;
-    fake.ds_areas[fake.cpu] = fake.ds_area;
-    fake.lvts[fake.cpu] = fake.lvt;
-}
-
 /* The session that must store what this processor does now. */
 static struct mirror *here(void)
 {
     struct mirror *of_task = NULL;
 
     for (unsigned i = 0; i < LIVE; i++) {
-        if (live[i].id && !live[i].task && live[i].cpu == fake.cpu)
+        if (live[i].id && !live[i].task && !live[i].gone && live[i].cpu == fake.cpu)
             return &live[i];
         if (live[i].id && live[i].task && live[i].task == current[fake.cpu])
             of_task = &live[i];
@@ -112,7 +98,7 @@ static struct mirror *here(void)
 /* A task whose processor was traced when it came is not loaded until the next switch. */
 static bool stores(const struct mirror *m)
 {
-    return m && !m->suspended &&
+    return m && !m->suspended && !m->gone &&
            (!m->task || (m->task->context && m->task->context->loaded &&
                          m->task->context->loaded_cpu == fake.cpu));
 }
@@ -252,6 +238,8 @@ static void do_release(struct mirror *m)
     CHECK(m->id || error == DS_ESRCH);
     CHECK(error != DS_OK || caller == m->owner);
     CHECK(error != DS_ESRCH || !m->id);
+    /* Wherever it is loaded: nobody is deaf here. */
+    CHECK(!m->id || caller != m->owner || error == DS_OK);
     if (error == DS_OK)
         *m = (struct mirror){0};
 }
@@ -264,6 +252,7 @@ static void do_suspend_resume(struct mirror *m, bool resume)
 
     if (error == DS_OK)
         m->suspended += resume ? -1u : 1u;
+    CHECK(!resume || !m->gone || error != DS_OK);
     CHECK(error != DS_OK || caller == m->owner);
 }
 
@@ -303,6 +292,15 @@ static void do_switch(void)
             return;
     CHECK(session_switch(current[fake.cpu], to) == DS_OK);
     current[fake.cpu] = to;
+}
+
+static void do_leave(void)
+{
+    session_processor_leaves();
+    CHECK(fake.debugctl == 0 && fake.ds_area == 0);
+    for (unsigned i = 0; i < LIVE; i++)
+        live[i].gone |= live[i].id && !live[i].task && live[i].cpu == fake.cpu;
+    current[fake.cpu] = NULL;
 }
 
 static void drop_released(void)
@@ -361,8 +359,7 @@ static void one_call(void)
         do_switch();
         break;
     case 9:
-        leave_cpu();
-        go_to(op / 16 % CPUS);
+        fake_go_to(op / 16 % CPUS);
         break;
     case 10:
         session_owner_died(&owners[op / 16 % 2]);
@@ -375,6 +372,12 @@ static void one_call(void)
     case 12:
         on_interrupt();
         break;
+    case 13:
+        if (op / 16 % 4 == 0) {
+            do_leave();
+            break;
+        }
+        /* fall through */
     default:
         branches(next_byte(), op & 16 ? 3 : 0);
     }
@@ -383,8 +386,7 @@ static void one_call(void)
 static void end(void)
 {
     for (unsigned cpu = 0; cpu < CPUS; cpu++) {
-        leave_cpu();
-        go_to(cpu);
+        fake_go_to(cpu);
         CHECK(session_switch(current[cpu], NULL) == DS_OK);
         current[cpu] = NULL;
         session_owner_died(&owners[0]);
@@ -402,11 +404,11 @@ static void run_sessions(void)
 
     fake_reset();
     for (unsigned cpu = 0; cpu < CPUS; cpu++) {
-        go_to(cpu);
+        fake_go_to(cpu);
         broker_init();
         current[cpu] = NULL;
     }
-    go_to(0);
+    fake_go_to(0);
     fake.interrupt = on_interrupt;
     fake.rests_at_maximum = next_byte() & 1;
     memset(live, 0, sizeof(live));

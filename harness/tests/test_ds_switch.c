@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* Sessions of tasks: the switch, other processors, deaths. */
+#include "ds/records.h"
 #include "harness/tests/session_fixture.h"
 #include "hw/irq.h"
 
@@ -150,22 +151,123 @@ static void test_other_processor(void)
     task_a.cpu = 1;
     request.task = &task_a;
     id = ask();
-    fake.cpu = 1;
+    fake_go_to(1);
     session_switch(NULL, &task_a);
     EXPECT_EQ(fake.debugctl, TR_BTS);
-    fake.cpu = 0;
+    fake_go_to(0);
     EXPECT_EQ(session_suspend(id, &debugger), DS_EPERM);
     EXPECT_EQ(session_get(id, &debugger, 0, &record), DS_EPERM);
     EXPECT_EQ(session_size(id, &debugger, &records), DS_EPERM);
-    EXPECT_EQ(session_release(id, &debugger), DS_EPERM);
-    EXPECT(!status_of(id).running);
+    EXPECT_EQ(session_release_here(id, &debugger), DS_EPERM);
+    EXPECT_EQ(session_release(id, &profiler), DS_EPERM);
+    /* Nobody answers: nothing has changed. */
+    fake.deaf = 2;
+    EXPECT_EQ(session_release(id, &debugger), DS_EBUSY);
     EXPECT_EQ(session_owner_died(&debugger), 1);
-    fake.cpu = 1;
+    EXPECT(!status_of(id).running);
+    fake_go_to(1);
     EXPECT(status_of(id).running);
-    session_switch(&task_a, NULL);
+    fake_branch(7, 8, 3);
+    EXPECT_EQ(size_of(id), 1);
+    fake_go_to(0);
+    fake.deaf = 0;
+    EXPECT_EQ(session_release(id, &debugger), DS_OK);
+    EXPECT_EQ(session_release(id, &debugger), DS_ESRCH);
+    expect_nothing_left();
+    fake_go_to(1);
     EXPECT_EQ(fake.debugctl, 0);
-    fake.cpu = 0;
+    EXPECT_EQ(fake.ds_area, 0);
+    session_switch(&task_a, NULL);
+    fake_go_to(0);
+    /* Every one of an owner's, wherever it is. */
+    request.task = NULL;
+    ask();
+    fake_go_to(1);
+    ask();
+    fake_go_to(2);
     EXPECT_EQ(session_owner_died(&debugger), 0);
+    for (unsigned cpu = 0; cpu < 3; cpu++) {
+        fake_go_to(cpu);
+        EXPECT_EQ(fake.debugctl, 0);
+        EXPECT_EQ(fake.ds_area, 0);
+    }
+    fake_go_to(0);
+    expect_nothing_left();
+}
+
+/* Whoever works on a context keeps the others out, and is not waited for without end. */
+static void test_held(void)
+{
+    struct ds_context *context;
+    struct bts_record record;
+    session_id id;
+    bool taken;
+
+    start();
+    request.task = &task_a;
+    request.marks = true;
+    id = ask();
+    fake_go_to(1);
+    context = context_take(&task_a, &taken);
+    EXPECT(context == task_a.context && taken);
+    EXPECT(context_take(&task_a, &taken) == context && !taken);
+    fake_go_to(0);
+    EXPECT_EQ(session_get(id, &debugger, 0, &record), DS_EBUSY);
+    EXPECT_EQ(session_release(id, &debugger), DS_EBUSY);
+    /* The task runs all the same, and its ring will say that something is missing. */
+    EXPECT_EQ(session_switch(NULL, &task_a), DS_OK);
+    EXPECT_EQ(fake.debugctl, 0);
+    fake_branch(1, 2, 3);
+    EXPECT_EQ(session_switch(&task_a, NULL), DS_OK);
+    fake_go_to(1);
+    context_drop(context);
+    fake_go_to(0);
+    EXPECT_EQ(size_of(id), 0);
+    EXPECT_EQ(session_switch(NULL, &task_a), DS_OK);
+    fake_branch(3, 4, 3);
+    EXPECT_EQ(session_switch(&task_a, NULL), DS_OK);
+    EXPECT_EQ(size_of(id), 4); /* LOST, ARRIVES, the branch, DEPARTS */
+    EXPECT_EQ(session_get(id, &debugger, 3, &record), DS_OK);
+    EXPECT_EQ(record.from >> 48, 0xA600 | RECORD_LOST);
+    EXPECT_EQ(record.to, RECORD_UNKNOWN);
+    EXPECT_EQ(session_release(id, &debugger), DS_OK);
+    expect_nothing_left();
+}
+
+/* Handed back while it is traced: the records stay, the trace does not. */
+static void test_processor_leaves(void)
+{
+    struct bts_record record;
+    session_id id;
+
+    start();
+    fake_go_to(1);
+    request.threshold = 16;
+    id = ask();
+    fake_branches(1, 5);
+    EXPECT_EQ(fake.lvt, LVT);
+    session_processor_leaves();
+    EXPECT_EQ(fake.debugctl, 0);
+    EXPECT_EQ(fake.ds_area, 0);
+    EXPECT_EQ(fake.lvt, 0x10000 | LVT);
+    session_processor_leaves();
+    fake_go_to(0);
+    EXPECT_EQ(size_of(id), 5);
+    EXPECT_EQ(session_get(id, &debugger, 0, &record), DS_OK);
+    EXPECT_EQ(record.from, 5);
+    EXPECT_EQ(session_resume(id, &debugger), DS_ESRCH);
+    EXPECT(!status_of(id).running);
+    fake_go_to(1);
+    EXPECT_EQ(session_resume(id, &debugger), DS_ESRCH);
+    expect_refused(DS_EBUSY);
+    fake.deaf = 2; /* nobody has to be asked */
+    fake_go_to(0);
+    EXPECT_EQ(session_release(id, &debugger), DS_OK);
+    expect_nothing_left();
+    fake_go_to(1);
+    EXPECT_EQ(session_release(ask(), &debugger), DS_OK);
+    fake_go_to(0);
+    session_processor_leaves(); /* nothing is loaded */
     expect_nothing_left();
 }
 
@@ -224,6 +326,8 @@ int main(void)
     RUN(test_overflow_after_switch);
     RUN(test_switch_with_pebs_alone);
     RUN(test_other_processor);
+    RUN(test_held);
+    RUN(test_processor_leaves);
     RUN(test_task_on_traced_processor);
     RUN(test_deaths);
     UNIT_END();

@@ -4,6 +4,7 @@
  * plain list of what was mapped. A pointer serves as the physical address.
  */
 #include "harness/tests/unit.h"
+#include "hw/irq.h"
 #include "hw/paging.h"
 
 extern unsigned paging_host_levels;
@@ -19,6 +20,16 @@ bool cpu_has_1gib_pages(void);
 bool cpu_has_1gib_pages(void)
 {
     return has_1gib;
+}
+
+irqflags_t irq_save(void)
+{
+    return 0;
+}
+
+void irq_restore(irqflags_t flags)
+{
+    (void)flags;
 }
 
 #define POOL_PAGES 400u

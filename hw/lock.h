@@ -3,8 +3,8 @@
  * A lock between processors that nobody waits for without end: an NMI may have interrupted the
  * holder, and would wait for ever.
  */
-#ifndef DS_LOCK_H
-#define DS_LOCK_H
+#ifndef HW_LOCK_H
+#define HW_LOCK_H
 
 #include "hw/irq.h"
 
@@ -12,18 +12,18 @@
 #include <stdint.h>
 
 /* Far longer than any holder needs, far shorter than anybody notices. */
-#define DS_LOCK_TRIES 1000000u
+#define LOCK_TRIES 1000000u
 
-struct ds_lock {
+struct lock {
     volatile uint32_t taken;
 };
 
 /* Masks interrupts and takes the lock. False, with interrupts as before, when it is not to be
  * had. */
-static inline bool ds_lock_take(struct ds_lock *lock, irqflags_t *flags)
+static inline bool lock_take(struct lock *lock, irqflags_t *flags)
 {
     *flags = irq_save();
-    for (uint32_t tries = 0; tries < DS_LOCK_TRIES; tries++) {
+    for (uint32_t tries = 0; tries < LOCK_TRIES; tries++) {
         if (!__atomic_exchange_n(&lock->taken, 1, __ATOMIC_ACQUIRE))
             return true;
         __builtin_ia32_pause();
@@ -32,7 +32,7 @@ static inline bool ds_lock_take(struct ds_lock *lock, irqflags_t *flags)
     return false;
 }
 
-static inline void ds_lock_release(struct ds_lock *lock, irqflags_t flags)
+static inline void lock_release(struct lock *lock, irqflags_t flags)
 {
     __atomic_store_n(&lock->taken, 0, __ATOMIC_RELEASE);
     irq_restore(flags);
