@@ -3,15 +3,18 @@
 #include "harness/capability.h"
 
 #include "harness/check.h"
+#include "hw/msr.h"
 
 static struct capability found;
 
 void capability_ask(const struct platform *platform)
 {
     bool bts = ds_probe(&found.probe) == DS_PROBE_PRESENT;
+    uint64_t count;
 
     cpu_identify(&found.cpu);
     found.apic = apic_mode();
+    found.smi_count = msr_read_try(MSR_SMI_COUNT, &count) == 0;
     found.have = NEED_FIRMWARE | (bts ? NEED_BTS : NEED_NO_BTS);
     found.have |= cpu_has_ds_cpl() ? NEED_DS_CPL : 0;
     found.have |= cpu_has_x2apic() ? NEED_X2APIC : 0;

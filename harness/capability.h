@@ -15,6 +15,7 @@ struct capability {
     struct ds_probe_report probe;
     struct cpu_identity cpu; /* as the checks see it: under the provider */
     enum apic_mode apic;
+    bool smi_count; /* the processor counts system management interrupts */
 };
 
 /* Runs the gate and reads CPUID; on the taken-over machine. */

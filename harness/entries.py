@@ -102,6 +102,10 @@ def suite_entries(out):
     rows += [
         Entry("suite.cpus2", runner(out, options=["cpus=2"]),
               verify=lambda place, log: results(place)),
+        Entry("suite.soak", runner(out, options=["soak=15s", "order=7", "repeat=2",
+                                                 "run=bts.record.*,ds.session.*,hw.*"]),
+              verify=lambda place, log: results(place) + says(
+                  place, "# order=7", "# soak: 2 passes in ", " of 15 s, 0 checks unstable")),
         Entry("suite.accel", runner(out, "--accel", "auto", options=["run=bts.enum.*"])),
         Entry("suite.list", runner(out, options=["list=1"]), wants=[r"^bts\.\S+ clauses="]),
         Entry("report.html", [sys.executable, "harness/tests/html_session.py", "@",
@@ -141,7 +145,16 @@ def selftest_entries(out):
                          options=["run=hw.*,bts.record.*", "selftest=" + word]),
                   status=status, wants=["^status: %d .*" % status, want],
                   verify=lambda place, log: valid_files(place))
-            for word, status, want in cases]
+            for word, status, want in cases] + [
+        # The first of three runs fails, or the first pass of many hangs.
+        Entry("selftest.unstable", runner(out, options=["run=bts.record.*", "selftest=fail",
+                                                        "repeat=3"]),
+              status=1, wants=["^status: 1 "],
+              verify=lambda place, log: says(place, "unstable: 2 pass, 0 skip, 0 error, 1 fail "
+                                                    "in 3 runs")),
+        Entry("selftest.soak", runner(out, "--check-timeout", "10", options=[
+            "run=bts.record.*", "selftest=hang", "soak=1h"]),
+            status=2, wants=[r"^status: 2 hang in bts\.record\.[a-z_]+: "])]
 
 
 def fuzz_entries(out):
@@ -175,7 +188,9 @@ def usage_entries(out):
     """Wrong input: status 3, one clear line, nothing run."""
     cases = [("option", "nonsense=1", "nonsense"), ("value", "cpus=many", "cpus"),
              ("pattern", "run=no.such.check", "no.such.check"), ("bare", "soak", "soak"),
-             ("selftest", "selftest=explode", "selftest")]
+             ("selftest", "selftest=explode", "selftest"),
+             ("soak", "soak=9d", "soak"), ("repeat", "repeat=0", "repeat"),
+             ("order", "order=any", "order"), ("guard", "guard=3601", "guard")]
     rows = [Entry("usage." + name, runner(out, options=[option]), status=3,
                   wants=["^status: 3 .*" + re.escape(word)], verify=nothing_ran)
             for name, option, word in cases]
@@ -212,6 +227,12 @@ def trace_entries(out):
     return [Entry("trace." + name, [sys.executable, "harness/tests/trace_session.py", name, out,
                                     "@"], wants=["^%s: as expected$" % name])
             for name in ("programs", "files", "full")]
+
+
+def says(place, *texts):
+    """What the serial log lacks of these."""
+    log = (place / "serial.log").read_text(errors="replace")
+    return ["the log does not say '%s'" % text for text in texts if text not in log]
 
 
 def nothing_ran(place, log):

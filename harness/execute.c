@@ -5,6 +5,7 @@
  */
 #include "harness/execute.h"
 
+#include "harness/attempt.h"
 #include "harness/capability.h"
 #include "harness/format.h"
 #include "harness/last.h"
@@ -13,6 +14,7 @@
 #include "harness/resume.h"
 #include "harness/selftest.h"
 #include "harness/snapshot.h"
+#include "harness/soak.h"
 #include "harness/suite.h"
 #include "harness/unwind.h"
 #include "hw/regs.h"
@@ -129,7 +131,10 @@ enum verdict execute_check(const struct check *check, struct run *run)
     const struct suite *suite = suite_state();
     const char *missing = capability_missing(check->needs);
 
-    *run = (struct run){.check = check, .options = suite->options, .platform = suite->platform};
+    *run = (struct run){.check = check,
+                        .options = suite->options,
+                        .platform = suite->platform,
+                        .again = run->again};
     if (missing)
         run_skip(run, "%s", missing);
     else if (check->needs & NEED_FIRMWARE)
@@ -141,27 +146,55 @@ enum verdict execute_check(const struct check *check, struct run *run)
     return run->verdict;
 }
 
+/* In a quiet pass nothing but the serial port hears which check is under way. */
+static void announce(const struct result *r)
+{
+    char line[96];
+    size_t bytes;
+
+    if (!soak_quiet()) {
+        out_line("# step %s", r->check->name);
+        return;
+    }
+    bytes = fmt(line, sizeof(line), "# again %s\r\n", r->check->name);
+    suite_state()->platform->raw_serial(line, bytes);
+}
+
+/* The first of the quiet passes says all that it has to say, the others what is new. */
+static void execute_quietly(struct result *r)
+{
+    enum verdict before = r->verdict;
+
+    out_mute(soak_repeats());
+    attempt(r);
+    out_mute(false);
+    if (soak_repeats() && r->verdict != before)
+        out_line("# %s: %s: %s", r->check->name, "unstable, another verdict in this pass",
+                 r->reason);
+}
+
 static void execute_one(struct result *r)
 {
-    struct run run = {.check = r->check};
     uint64_t start = tsc_read();
 
-    out_line("# step %s", r->check->name);
+    announce(r);
     if (r->carried) {
         out_line("# %s: decided before the machine started again", r->check->name);
         execute_print(r);
         return;
     }
-    if (r->skip_by_option)
-        run_skip(&run, "by option skip=");
-    else
-        execute_check(r->check, &run);
+    if (r->skip_by_option) {
+        r->verdict = VERDICT_SKIP;
+        fmt(r->reason, sizeof(r->reason), "by option skip=");
+    } else if (soak_quiet()) {
+        execute_quietly(r);
+    } else {
+        attempt(r);
+    }
     r->ticks = tsc_read() - start;
-    r->verdict = run.verdict;
-    fmt(r->reason, sizeof(r->reason), "%s", run.reason);
-    r->evidence = run.evidence;
     r->finished = true;
-    execute_print(r);
+    if (!soak_quiet())
+        execute_print(r);
 }
 
 struct range {

@@ -9,7 +9,8 @@
 
 /*
  * Runs one check on the machine as taken over, between snapshot and restore, and returns its
- * verdict. Nothing is printed but its details, nothing is entered in the registry.
+ * verdict. Nothing is printed but its details, nothing is entered in the registry. Of *run only
+ * `again` is looked at before.
  */
 enum verdict execute_check(const struct check *check, struct run *run);
 

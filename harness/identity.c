@@ -63,6 +63,9 @@ void identity_print(void)
     add("image", "0x%llx", (unsigned long long)p->image_base);
     /* Ring-0 loops have no guard inside the machine: whoever watches the output is it. */
     add("guard", "ring3=timer ring0=host-timeout");
+    add("smi_count", "%s", c->smi_count ? "read" : "none");
+    if (suite_state()->options->order_given)
+        add("order", "%llu", (unsigned long long)suite_state()->options->order);
     if (suite_state()->options->seed)
         add("seed", "%llu", (unsigned long long)suite_state()->options->seed);
 }

@@ -24,15 +24,16 @@ static uint32_t mix(uint32_t hash, const char *text)
 size_t journal_header(char *to, size_t bytes, const char *version, const char *machine,
                       size_t planned, const struct options *options)
 {
-    char numbers[80];
+    char numbers[120];
     uint32_t hash = mix(2166136261u, options->run);
 
     hash = mix(hash, options->skip);
     for (unsigned i = 0; i < options->model_words; i++)
         hash = mix(hash, options->model_word[i]);
-    fmt(numbers, sizeof(numbers), "%u %u %u %u %llx", (unsigned)options->provider,
+    fmt(numbers, sizeof(numbers), "%u %u %u %u %llx %u %u %u %llx", (unsigned)options->provider,
         options->cpus, (unsigned)options->soak, (unsigned)options->x2apic,
-        (unsigned long long)options->seed);
+        (unsigned long long)options->seed, options->soak_seconds, options->repeat,
+        (unsigned)options->order_given, (unsigned long long)options->order);
     hash = mix(hash, numbers);
     return fmt(to, bytes,
                "waymark journal format=1 version=%s machine=%s planned=%zu options=%x", version,

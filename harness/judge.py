@@ -83,9 +83,10 @@ def unfinished(report, log, ending):
         if check is None or check["reason"] == NOT_RUN:
             fresh = record(result.name, result.verdict, result.reason, result.detail)
             put(report, known, fresh)
-    if log.step and not any(r.name == log.step for r in log.results):
+    step = log.step or log.again
+    if step and not any(r.name == step for r in log.results):
         reason = ending.text or log.bail or "no result"
-        put(report, known, record(log.step, "error", reason, log.step_detail))
+        put(report, known, record(step, "error", reason, log.step_detail))
     for number in range(len(report["checks"]) + 1, (log.plan or 0) + 1):
         put(report, known, record("unnamed.%d" % number, "error", NOT_RUN))
 

@@ -14,5 +14,6 @@ bool option_word(const char *text, const char *const *words, unsigned *value);
 const char *option_set_serial(struct options *o, const char *value);
 const char *option_set_gdb(struct options *o, const char *value);
 const char *option_set_screen(struct options *o, const char *value);
+const char *option_set_pace(struct options *o, const char *key, const char *value);
 
 #endif

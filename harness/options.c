@@ -15,6 +15,7 @@ void options_default(struct options *o)
     o->serials = 1;
     o->baud = 115200;
     o->journal = true;
+    o->repeat = 1;
 }
 
 /* --- values */
@@ -64,8 +65,8 @@ static bool parse_bool(const char *text, bool *value)
 /* --- one handler per option; each returns what it would have taken, NULL when satisfied */
 
 static const char *const provider_words[] = {"auto", "native", "model", NULL};
-static const char *const selftest_words[] = {"none",   "fail", "error",   "hang",
-                                             "triple", "leak", "corrupt", NULL};
+static const char *const selftest_words[] = {"none", "fail",    "error", "hang", "triple",
+                                             "leak", "corrupt", "smi",   NULL};
 static const char *const prove_words[] = {"nothing", "defects", "policies", NULL};
 static const char *const exit_words[] = {"return", "debug", "shutdown", NULL};
 
@@ -128,7 +129,7 @@ static const char *set_choice(struct options *o, const char *key, const char *va
         o->provider = (enum option_provider)word;
     } else if (strcmp(key, "selftest") == 0) {
         if (!option_word(value, selftest_words, &word))
-            return "none, fail, error, hang, triple, leak or corrupt";
+            return "none, fail, error, hang, triple, leak, corrupt or smi";
         o->selftest = (enum option_selftest)word;
     } else if (strcmp(key, "prove") == 0) {
         if (!option_word(value, prove_words, &word))
@@ -144,8 +145,6 @@ static const char *set_choice(struct options *o, const char *key, const char *va
 
 static bool *switch_of(struct options *o, const char *key)
 {
-    if (strcmp(key, "soak") == 0)
-        return &o->soak;
     if (strcmp(key, "bench") == 0)
         return &o->bench;
     if (strcmp(key, "list") == 0)
@@ -190,6 +189,7 @@ static const char *set_option(struct options *o, const char *key, const char *va
     static const char *const choice[] = {"provider", "selftest", "prove", "exit", NULL};
     static const char *const model[] = {"policy", "defect", "cpuid", NULL};
     static const char *const program[] = {"program", "path", "arg", NULL};
+    static const char *const pace[] = {"soak", "repeat", "order", "guard", NULL};
     bool *flag = switch_of(o, key);
 
     if (flag)
@@ -202,6 +202,8 @@ static const char *set_option(struct options *o, const char *key, const char *va
         return add_model_word(o, key, value);
     if (is_one_of(key, program))
         return options_set_program(o, key, value);
+    if (is_one_of(key, pace))
+        return option_set_pace(o, key, value);
     if (strcmp(key, "run") == 0)
         return set_text(o->run, sizeof(o->run), value);
     if (strcmp(key, "skip") == 0)
@@ -220,6 +222,30 @@ static const char *set_option(struct options *o, const char *key, const char *va
 
 /* --- words */
 
+/* The known option that begins most like it: all of them do not fit into one line. */
+static const char *nearest(const char *word)
+{
+    static const char *const known[] = {
+        "run",   "skip",      "profile",  "provider", "selftest",  "prove",   "exit",
+        "cpus",  "serial",    "baud",     "soak",     "repeat",    "order",   "guard",
+        "bench", "list",      "verbose",  "x2apic",   "journal",   "lava",    "screen",
+        "seed",  "fuzz",      "policy",   "defect",   "cpuid",     "program", "path",
+        "arg",   "crossings", "untraced", "seconds",  "trace-kib", "gdb"};
+    size_t best = 0, best_same = 0;
+
+    for (size_t i = 0; i < sizeof(known) / sizeof(known[0]); i++) {
+        size_t same = 0;
+
+        while (known[i][same] && known[i][same] == word[same])
+            same++;
+        if (same > best_same) {
+            best = i;
+            best_same = same;
+        }
+    }
+    return known[best];
+}
+
 static bool parse_one(struct options *o, char *word, char *error, size_t error_bytes)
 {
     char *equals = strchr(word, '=');
@@ -234,10 +260,8 @@ static bool parse_one(struct options *o, char *word, char *error, size_t error_b
     wanted = set_option(o, word, equals + 1, &unknown);
     if (unknown)
         fmt(error, error_bytes,
-            "unknown option '%.40s': known are run skip profile provider selftest prove exit "
-            "cpus serial baud soak bench list verbose x2apic journal lava screen seed fuzz "
-            "policy defect cpuid program path arg crossings untraced seconds trace-kib gdb",
-            word);
+            "unknown option '%.40s': did you mean %s=? README.md lists them all", word,
+            nearest(word));
     else if (wanted)
         fmt(error, error_bytes, "option '%.20s' has the value '%.40s', wanted %s", word,
             equals + 1, wanted);

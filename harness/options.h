@@ -23,6 +23,7 @@ enum option_selftest {
     SELFTEST_TRIPLE,
     SELFTEST_LEAK,
     SELFTEST_CORRUPT,
+    SELFTEST_SMI,
 };
 enum option_prove { PROVE_NOTHING, PROVE_DEFECTS, PROVE_POLICIES };
 enum option_exit { EXIT_RETURN, EXIT_DEBUG, EXIT_SHUTDOWN };
@@ -49,9 +50,16 @@ struct options {
     bool serial_given; /* by the user; otherwise com1, else what ACPI names */
     uint32_t baud;     /* baud=9600..115200 */
     bool soak;         /* soak=0|1: long counts */
-    bool bench;        /* bench=0|1: measure instead of judging */
-    bool list;         /* list=0|1: print the checks, run none */
-    bool verbose;      /* verbose=0|1: detail lines on passes too */
+    /* soak=TIME, as 90s, 10m, 2h: the whole plan again and again for so long; 0 = once */
+    unsigned soak_seconds;
+    unsigned repeat;  /* repeat=1..1000: runs of each check in a row */
+    bool order_given; /* order=SEED: the checks in an order made from it */
+    uint64_t order;
+    unsigned guard; /* guard=SECONDS without a line that end a check in ring 0; 0 = never */
+    bool guard_given;
+    bool bench;   /* bench=0|1: measure instead of judging */
+    bool list;    /* list=0|1: print the checks, run none */
+    bool verbose; /* verbose=0|1: detail lines on passes too */
     /* screen=auto|console|WIDTHxHEIGHT: who draws text, and in which mode of the graphics. */
     bool screen_console;
     uint16_t screen_width, screen_height; /* 0: the mode that firmware has chosen */

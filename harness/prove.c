@@ -81,7 +81,7 @@ bool prove_can_judge(size_t index, const char *clause)
 /* Without its lines: what fails here is meant to. */
 static enum verdict verdict_of(const struct check *check)
 {
-    struct run run;
+    struct run run = {0};
     enum verdict verdict;
 
     out_mute(true);

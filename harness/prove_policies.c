@@ -43,7 +43,7 @@ bool policy_plan(void)
 
 static void run_clause(const char *clause)
 {
-    struct run run;
+    struct run run = {0};
 
     observe_forget();
     out_mute(true);

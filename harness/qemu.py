@@ -153,7 +153,8 @@ class Machine:
     def patience(self, log, budgets, heard):
         """(seconds left or None, the Ending when they are spent), by where the run stands."""
         now = time.monotonic()
-        where = "in %s" % log.step if log.step else \
+        step = log.step or log.again
+        where = "in %s" % step if step else \
             "after %s" % log.results[-1].name if log.results else "before the first check"
         limits = []
         if log.end:
@@ -182,6 +183,7 @@ class Machine:
             return Ending("killed", "QEMU was ended by signal %d: %s" % (-status, said[-1]))
         if not log.run and status:
             return Ending("killed", "QEMU ended with status %d: %s" % (status, said[-1]))
-        where = "in %s" % log.step if log.step else "outside a check"
+        step = log.step or log.again
+        where = "in %s" % step if step else "outside a check"
         return Ending("reset", "the machine reset or stopped %s" % where if log.run else
                       "the machine stopped before the banner")

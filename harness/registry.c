@@ -57,6 +57,31 @@ static const char *find_defect(void)
     return NULL;
 }
 
+static void number(void)
+{
+    selected = 0;
+    for (size_t i = 0; i < total; i++)
+        if (results[i].selected)
+            results[i].number = (unsigned)++selected;
+}
+
+/* Fisher and Yates, on a linear congruence whose upper half is used. */
+void registry_shuffle(uint64_t seed)
+{
+    uint64_t state = seed * 2654435761u + 1;
+
+    for (size_t left = total; left > 1; left--) {
+        struct result held = results[left - 1];
+        size_t with;
+
+        state = state * 6364136223846793005u + 1442695040888963407u;
+        with = (size_t)((state >> 32) % left);
+        results[left - 1] = results[with];
+        results[with] = held;
+    }
+    number();
+}
+
 size_t registry_init(const struct options *options, const char **defect)
 {
     *defect = NULL;
@@ -75,9 +100,10 @@ size_t registry_init(const struct options *options, const char **defect)
 
         r->selected = !options->run[0] || glob_list_match(options->run, r->check->name);
         r->skip_by_option = options->skip[0] && glob_list_match(options->skip, r->check->name);
-        if (r->selected)
-            r->number = (unsigned)++selected;
     }
+    if (options->order_given)
+        registry_shuffle(options->order);
+    number();
     return selected;
 }
 

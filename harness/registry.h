@@ -5,6 +5,7 @@
 
 #include "harness/check.h"
 #include "harness/options.h"
+#include "harness/repeat.h"
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -18,6 +19,8 @@ struct result {
     unsigned number; /* in the plan, from 1 */
     uint64_t ticks;  /* time-stamp counter ticks it took */
     struct evidence evidence;
+    struct repeat_account account; /* all zeros when it was not run on the machine */
+    char unstable[UNSTABLE_BYTES]; /* observations that runs of it do not agree on */
 };
 
 /*
@@ -28,6 +31,9 @@ size_t registry_init(const struct options *options, const char **defect);
 size_t registry_total(void);              /* all checks linked in */
 size_t registry_selected(void);           /* the plan */
 struct result *registry_at(size_t index); /* 0 .. total-1, run order */
+
+/* Puts the checks into an order made from the seed, and numbers them anew. */
+void registry_shuffle(uint64_t seed);
 
 /*
  * What the run reports: the selected checks, or, once the first trial was added, the trials of

@@ -59,6 +59,34 @@ static void put_evidence(struct json *j, const struct evidence *e)
         json_close(j, '}');
 }
 
+static void put_verdicts(struct json *j, const char *key, const unsigned *counts)
+{
+    json_open(j, key, '{');
+    for (unsigned v = VERDICT_PASS; v <= VERDICT_FAIL; v++)
+        json_number(j, verdict_word((enum verdict)v), counts[v]);
+    json_close(j, '}');
+}
+
+/* How often it ran, where that was not just once, and whether the runs agree. */
+static void put_account(struct json *j, const struct result *r)
+{
+    char names[UNSTABLE_BYTES + 10];
+
+    if (r->account.runs > 1)
+        put_verdicts(j, "runs", r->account.counts);
+    if (r->account.interrupts) {
+        json_open(j, "smi", '{');
+        json_number(j, "interrupts", r->account.interrupts);
+        json_number(j, "disturbed", r->account.disturbed);
+        put_verdicts(j, "set_aside", r->account.aside);
+        json_close(j, '}');
+    }
+    fmt(names, sizeof(names), "%s%s%s", repeat_unstable(&r->account) ? "verdict" : "",
+        repeat_unstable(&r->account) && r->unstable[0] ? " " : "", r->unstable);
+    if (names[0])
+        json_words(j, "unstable", names);
+}
+
 static void put_check(struct json *j, const struct result *r)
 {
     uint64_t khz = suite_state()->platform->tsc_khz;
@@ -71,6 +99,7 @@ static void put_check(struct json *j, const struct result *r)
     json_string(j, "reason", r->finished ? r->reason : "not run");
     json_number(j, "ms", khz ? r->ticks / khz : 0);
     put_evidence(j, &r->evidence);
+    put_account(j, r);
     json_close(j, '}');
 }
 

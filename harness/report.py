@@ -36,6 +36,24 @@ def evidence_lines(check, short=False):
     return [line.rstrip() for line in lines]
 
 
+def remarks(check):
+    """What the image says of a check that ran more than once, as texts for a person."""
+    def words(counts):
+        return ", ".join("%d %s" % (counts[key], key) for key in sorted(counts) if counts[key])
+
+    found = []
+    if check.get("unstable"):
+        found.append("unstable: %s%s" % (" ".join(check["unstable"]), " (%s)" % words(
+            check["runs"]) if "runs" in check else ""))
+    smi = check.get("smi")
+    if smi:
+        aside = words(smi["set_aside"])
+        found.append("%d system management interrupts came in between%s%s" % (
+            smi["interrupts"], "; runs set aside: " + aside if aside else "",
+            "; one came in the run that counts, too" if smi["disturbed"] else ""))
+    return found
+
+
 def to_json(report):
     return json.dumps(report, indent=1, ensure_ascii=True) + "\n"
 
@@ -45,7 +63,8 @@ def to_tap(report):
     lines = ["KTAP version 1", "1..%d" % len(report["checks"])]
     lines += ["# %s=%s" % pair for pair in report["identity"].items()]
     for number, check in enumerate(report["checks"], 1):
-        lines += ["# %s: %s" % (check["name"], text) for text in evidence_lines(check)]
+        lines += ["# %s: %s" % (check["name"], text)
+                  for text in remarks(check) + evidence_lines(check)]
         reason = check["reason"].replace("#", "") or "no reason given"
         tail = {"skip": " # SKIP " + reason, "error": " # ERROR " + reason}
         word = "ok" if check["verdict"] in ("pass", "skip") else "not ok"
@@ -65,9 +84,10 @@ def testcase(suite, check):
         if kind != "skipped":
             inner.set("type", check["verdict"])
             inner.text = clean("\n".join(evidence_lines(check)))
-    if check["clauses"]:
-        out = ET.SubElement(case, "system-out")
-        out.text = clean("clauses: " + " ".join(check["clauses"]))
+    said = ["clauses: " + " ".join(check["clauses"])] if check["clauses"] else []
+    said += remarks(check)
+    if said:
+        ET.SubElement(case, "system-out").text = clean("\n".join(said))
 
 
 def to_junit(report, timestamp):

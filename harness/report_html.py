@@ -15,6 +15,7 @@ if __name__ == "__main__":
     sys.path[0] = str(Path(__file__).resolve().parent.parent)
 
 from harness import clauses  # noqa: E402
+from harness.report import remarks  # noqa: E402
 
 HERE = Path(__file__).parent
 VERDICTS = ("fail", "error", "pass", "skip")
@@ -143,6 +144,7 @@ def failure(check, unfolded):
         facts.append("known erratum: " + escape(check["erratum"]))
     if check.get("expected_verdict"):
         facts.append("the profile expects " + escape(check["expected_verdict"]))
+    facts += map(escape, remarks(check))
     body += element("p", "; ".join(facts), class_="soft") if facts else ""
     body += evidence(check)
     if unfolded:
@@ -218,6 +220,7 @@ def check_list(report):
         why = escape(check["reason"])
         if check.get("erratum"):
             why += element("p", "erratum: " + escape(check["erratum"]))
+        why += "".join(element("p", escape(text)) for text in remarks(check))
         rows += element("tr", "".join((
             element("td", tag(check["verdict"])),
             element("td", escape(check["name"]), class_="name"),

@@ -14,6 +14,7 @@
 #include "harness/journal.h"
 #include "harness/observe.h"
 #include "harness/out.h"
+#include "harness/soak.h"
 #include "harness/suite.h"
 #include "harness/version.h"
 #include "hw/regs.h"
@@ -89,6 +90,7 @@ void resume_begin(void)
         return;
     }
     resumed = true;
+    soak_end();
     out_line("# journal: resume %u of %u of a run that did not come to its end", end.boots,
              JOURNAL_RESUMES_MAX);
     stuck = find(end.stuck);

@@ -7,6 +7,7 @@
 #include "harness/observe.h"
 #include "harness/out.h"
 #include "harness/unwind.h"
+#include "hw/string.h"
 #include "hw/user.h"
 
 #define DETAILS_MAX 24
@@ -84,6 +85,18 @@ void run_deferred_now(struct run *run)
     }
 }
 
+static void compare_again(struct run *run, const char *name, const char *value)
+{
+    const char *before = run->again ? observe_get(name) : NULL;
+    size_t used = strlen(run->unstable);
+
+    if (!before || strcmp(before, value) == 0)
+        return;
+    run_detail(run, "unstable: %s was %s, is %s", name, before, value);
+    if (used + 1 + strlen(name) < sizeof(run->unstable))
+        fmt(run->unstable + used, sizeof(run->unstable) - used, "%s%s", used ? " " : "", name);
+}
+
 void run_observe(struct run *run, const char *name, const char *format, ...)
 {
     char value[OBSERVATION_VALUE_BYTES];
@@ -92,6 +105,7 @@ void run_observe(struct run *run, const char *name, const char *format, ...)
     va_start(arguments, format);
     vfmt(value, sizeof(value), format, arguments);
     va_end(arguments);
+    compare_again(run, name, value);
     out_line("# observe %s=%s", name, value);
     if (!observe_add(name, value))
         run_error(run, "no room for the observation %s", name);

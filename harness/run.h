@@ -14,7 +14,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#define REASON_BYTES 160
+#define REASON_BYTES   160
+#define UNSTABLE_BYTES 96
 
 /* Texts for report.json, in the suite's arena; NULL when there is none. */
 struct evidence {
@@ -39,6 +40,8 @@ struct run {
     unsigned deferred_count;
     const struct options *options;
     const struct platform *platform;
+    bool again;                    /* an earlier run of the same check was observed */
+    char unstable[UNSTABLE_BYTES]; /* observations that differ from it, blank-separated */
 };
 
 #define PRINTF(format_index, first) __attribute__((format(printf, format_index, first)))

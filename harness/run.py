@@ -44,6 +44,12 @@ def seconds(text):
     return value
 
 
+def span(text):
+    """Seconds that soak=TIME asks for; 0 for anything else, which the image judges."""
+    found = re.fullmatch(r"(\d{1,6})([smh])", text)
+    return int(found[1]) * {"s": 1, "m": 60, "h": 3600}[found[2]] if found else 0
+
+
 def arguments(words):
     parser = Arguments(prog="run.py", description=__doc__.splitlines()[0])
     budgets = qemu.Budgets()
@@ -85,6 +91,7 @@ class Run:
         self.whole = True
         self.listing = False
         self.soak = False
+        self.soak_seconds = 0
         for word in args.options:
             self.option(word)
         self.env = env
@@ -103,6 +110,8 @@ class Run:
         self.whole &= key not in ("run", "skip")
         self.listing |= key in ("list", "bench") and value == "1"
         self.soak |= key == "soak" and value not in ("0", "off")
+        if key == "soak":
+            self.soak_seconds = span(value)
         if key == "cpus" and value.isdigit() and 1 <= int(value) <= 64:
             self.cpus = int(value)
         self.options.append(word)
@@ -111,7 +120,7 @@ class Run:
         spans = qemu.Budgets()
         spans.boot = boot or self.args.boot_timeout
         spans.check = self.args.check_timeout or spans.check * (6 if self.soak else 1)
-        spans.total = self.args.timeout
+        spans.total = self.args.timeout + self.soak_seconds
         spans.leave = self.args.leave_timeout
         return spans
 

@@ -2,6 +2,7 @@
 /* The life of a run: banner, identity, plan, groups, end line. */
 #include "harness/suite.h"
 #include "harness/arena.h"
+#include "harness/attempt.h"
 #include "harness/capability.h"
 #include "harness/clauses.h"
 #include "harness/execute.h"
@@ -13,8 +14,11 @@
 #include "harness/registry.h"
 #include "harness/report.h"
 #include "harness/resume.h"
+#include "harness/soak.h"
 #include "hw/regs.h"
 #include "hw/string.h"
+
+#define SHUFFLED_GROUP 32 /* checks between two writes of the files */
 
 static struct suite suite;
 
@@ -121,6 +125,7 @@ bool harness_begin(void)
         out_line("KTAP version 1");
         out_line("1..%zu", registry_reported());
     }
+    soak_begin();
     if (!suite.options->bench && !suite.options->prove)
         resume_begin();
     return true;
@@ -142,19 +147,35 @@ void harness_prove(void)
         suite.platform->take_over(prove, NULL);
 }
 
+/* Checks of one group are neighbours unless order= has scattered them. */
+static size_t group_end(size_t first)
+{
+    const char *group = registry_at(first)->check->group;
+    size_t end = first + 1;
+
+    while (end < registry_total() &&
+           (suite.options->order_given ? end < first + SHUFFLED_GROUP
+                                       : strcmp(registry_at(end)->check->group, group) == 0))
+        end++;
+    return end;
+}
+
 bool harness_next_group(void)
 {
     size_t end;
 
     while (suite.next < registry_total() && !registry_at(suite.next)->selected)
         suite.next++;
-    if (suite.next == registry_total())
-        return false;
-    for (end = suite.next; end < registry_total(); end++)
-        if (strcmp(registry_at(end)->check->group, registry_at(suite.next)->check->group) != 0)
-            break;
+    if (suite.next == registry_total()) {
+        suite.next = 0;
+        return soak_next();
+    }
+    end = group_end(suite.next);
     /* "20 bts.record": the number only sorts. */
-    out_line("# group %s", registry_at(suite.next)->check->group + 3);
+    if (!soak_quiet())
+        out_line("# group %s", suite.options->order_given
+                                   ? "shuffled"
+                                   : registry_at(suite.next)->check->group + 3);
     execute_range(suite.next, end);
     suite.next = end;
     return true;
@@ -205,6 +226,7 @@ enum run_verdict harness_end(void)
         return RUN_SKIP;
     }
     resume_end();
+    attempt_summary();
     out_line("# coverage must=%u/%u software=%u/%u characterise=%u/%u", must.covered,
              must.total, software.covered, software.total, open.covered, open.total);
     if (strcmp(suite.platform->provider, "model") == 0)

@@ -71,6 +71,7 @@ class Log:
     group: str = ""
     step: str = ""              # the check that has begun and has no result yet
     step_detail: list = field(default_factory=list)
+    again: str = ""             # the same in a pass of soak=TIME that prints no results
     results: list = field(default_factory=list)
     observations: dict = field(default_factory=dict)
     coverage: dict = None
@@ -185,6 +186,8 @@ class Parser:
         coverage = COVERAGE.match(text)
         if text.startswith("# step "):
             self.step(text[7:])
+        elif text.startswith("# again "):
+            log.again = text[8:]
         elif text.startswith("# group "):
             log.group = text[8:]
         elif OBSERVE.match(text):
@@ -209,7 +212,7 @@ class Parser:
             self.fault("step", "%s has no result line" % log.step)
         if not re.fullmatch(NAME, name):
             self.fault("name", "not a check's name: " + name)
-        log.step, log.step_detail = name, []
+        log.step, log.step_detail, log.again = name, [], ""
 
     def plan(self, count):
         log = self.log

@@ -47,6 +47,19 @@ static void good_words(void)
     ASSERT(parse("policy=wrap:after defect=x"));
     EXPECT_EQ(options.model_words, 2);
     EXPECT_STR(options.model_word[0], "policy=wrap:after");
+    ASSERT(parse("soak=90s repeat=3 order=0 guard=0"));
+    EXPECT_EQ(options.soak_seconds, 90);
+    EXPECT(!options.soak);
+    EXPECT_EQ(options.repeat, 3);
+    EXPECT(options.order_given && options.guard_given);
+    ASSERT(parse("soak=2h soak=168h"));
+    EXPECT_EQ(options.soak_seconds, 7 * 24 * 3600);
+    ASSERT(parse("soak=10m soak=1"));
+    EXPECT(options.soak);
+    EXPECT_EQ(options.soak_seconds, 0);
+    ASSERT(parse("selftest=smi"));
+    EXPECT_EQ(options.repeat, 1);
+    EXPECT(!options.order_given);
     EXPECT(parse(""));
 }
 
@@ -56,6 +69,8 @@ static void bad_words(void)
         const char *text, *names;
     } cases[] = {
         {"rum=x", "rum"},
+        {"rum=x", "did you mean run=?"},
+        {"serials=none", "did you mean serial=?"},
         {"run", "run"},
         {"=x", "=x"},
         {"run=", "run"},
@@ -68,6 +83,19 @@ static void bad_words(void)
         {"seed=0x", "seed"},
         {"seed=18446744073709551616", "seed"},
         {"soak=2", "soak"},
+        {"soak=0s", "soak"},
+        {"soak=m", "soak"},
+        {"soak=9d", "9d"},
+        {"soak=169h", "169h"},
+        {"soak=99999999999999999999s", "soak"},
+        {"soak=", "soak"},
+        {"repeat=0", "repeat"},
+        {"repeat=1001", "repeat"},
+        {"repeat=x", "repeat"},
+        {"order=", "order"},
+        {"order=random", "order"},
+        {"guard=3601", "guard"},
+        {"guard=-1", "guard"},
         {"provider=intel", "intel"},
         {"selftest=yes", "yes"},
         {"exit=now", "now"},

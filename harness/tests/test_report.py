@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """The host's result files, each read back by something that did not write it."""
 
+import copy
 import json
 import re
 import shutil
@@ -10,7 +11,7 @@ import unittest
 import xml.etree.ElementTree as ET
 from pathlib import Path
 
-from harness import expected, judge, report, wire
+from harness import expected, judge, report, report_html, schema, wire
 from harness.tests import sample
 
 XSD = Path(report.__file__).with_name("junit.xsd")
@@ -27,6 +28,29 @@ def made(checks, ending=judge.Ending()):
 
 MIXED = [("a.one", "pass", ""), ("a.two", "fail", "first"), ("a.three", "error", "second"),
          ("b.c.four", "skip", "third"), ("five", "pass", "")]
+
+
+class Remarks(unittest.TestCase):
+    CHECK = {"name": "a.one", "unstable": ["verdict", "a.seen"],
+             "runs": {"pass": 3, "skip": 0, "error": 0, "fail": 1},
+             "smi": {"interrupts": 2, "disturbed": 0,
+                     "set_aside": {"pass": 0, "skip": 0, "error": 0, "fail": 1}}}
+
+    def test_words(self):
+        self.assertEqual(report.remarks({"name": "a.one"}), [])
+        self.assertEqual(report.remarks(self.CHECK), [
+            "unstable: verdict a.seen (1 fail, 3 pass)",
+            "2 system management interrupts came in between; runs set aside: 1 fail"])
+
+    def test_they_fit_the_schema_and_reach_every_file(self):
+        found = made(MIXED).report
+        found["checks"][0] |= dict(copy.deepcopy(self.CHECK), name="a.one")
+        self.assertEqual(schema.errors(found, schema.report_schema()), [])
+        for text in (report.to_tap(found), report.to_junit(found, "2026-01-02T03:04:05"),
+                     report_html.page(found)):
+            self.assertIn("runs set aside: 1 fail", text)
+        found["checks"][0]["smi"]["set_aside"].pop("fail")
+        self.assertTrue(schema.errors(found, schema.report_schema()))
 
 
 class Junit(unittest.TestCase):

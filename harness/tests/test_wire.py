@@ -47,6 +47,15 @@ class GoodLog(unittest.TestCase):
         self.assertEqual(log.coverage["software"], {"covered": 3, "total": 20})
         self.assertEqual(log.verdict(), "pass")
 
+    def test_passes_that_print_no_results(self):
+        lines = sample.lines()
+        at = index(lines, "# group")
+        lines[at:at] = ["# again bts.enum.ds", "# again bts.record.size"]
+        log = wire.parse(sample.wire_bytes(lines))
+        self.assertEqual((log.faults, log.again), ([], ""))
+        log = wire.parse(sample.wire_bytes(lines[:at + 2]))
+        self.assertEqual(log.again, "bts.record.size")
+
     def test_line_ends_do_not_matter(self):
         self.assertEqual(kinds(sample.log().replace(b"\r\n", b"\n")), set())
 

@@ -75,6 +75,7 @@ test_format_SRCS = harness/tests/test_format.c harness/format.c
 
 HOST_TESTS += test_options
 test_options_SRCS = harness/tests/test_options.c harness/options.c harness/option_outputs.c \
+                    harness/option_pace.c \
                     harness/options_program.c harness/format.c
 HOST_TESTS += test_ds_range
 test_ds_range_SRCS := harness/tests/test_ds_range.c harness/tests/fake_regs.c ds/range.c \
@@ -161,3 +162,6 @@ HOST_TESTS += test_elf test_elf_fuzz
 test_elf_SRCS := harness/tests/test_elf.c guest/elf.c
 test_elf_fuzz_SRCS := harness/tests/fuzz_elf.c guest/elf.c
 test_elf_fuzz_CFLAGS := -DFUZZ_MAIN
+
+HOST_TESTS += test_repeat
+test_repeat_SRCS := harness/tests/test_repeat.c harness/repeat.c
