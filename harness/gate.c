@@ -4,6 +4,7 @@
 
 #include "hw/cpuid.h"
 #include "hw/msr.h"
+#include "hw/pmc.h"
 
 /* What was there before: the user may have closed gates too, and opening is all or nothing. */
 static struct {
@@ -52,4 +53,28 @@ void gate_require(struct run *run, const char *gate)
         return;
     run_skip(run, "only a stand-in processor can be told %s", gate);
     run_stop(run);
+}
+
+/* --- the formats of PEBS */
+
+static const char *format_before;
+
+static void format_restore(void *arg)
+{
+    (void)arg;
+    before.stand_in->set("pebs", format_before);
+}
+
+bool gate_pebs(struct run *run, const char *format)
+{
+    static const char *const names[] = {"0", "1", "2", "3", "4"};
+    struct pmc pmc;
+
+    pmc_identify(&pmc);
+    format_before = pmc.has_pebs && pmc.pebs_format < 5 ? names[pmc.pebs_format] : "off";
+    before.stand_in = run->platform->stand_in;
+    if (!before.stand_in || !before.stand_in->set("pebs", format))
+        return false;
+    run_defer(run, format_restore, NULL);
+    return true;
 }

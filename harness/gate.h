@@ -16,4 +16,8 @@ bool gate_close(struct run *run, const char *gate);
 /* The same, or the check ends as a SKIP that says so. */
 void gate_require(struct run *run, const char *gate);
 
+/* Gives PEBS another record format, "0" to "4" or "off", until the check ends; else the same.
+ */
+bool gate_pebs(struct run *run, const char *format);
+
 #endif

@@ -187,7 +187,7 @@ static const char *set_option(struct options *o, const char *key, const char *va
     static const char *const numeric[] = {"seed",    "cpus",      "fuzz", "baud",
                                           "seconds", "trace-kib", NULL};
     static const char *const choice[] = {"provider", "selftest", "prove", "exit", NULL};
-    static const char *const model[] = {"policy", "defect", "cpuid", NULL};
+    static const char *const model[] = {"policy", "defect", "cpuid", "pebs", NULL};
     static const char *const program[] = {"program", "path", "arg", NULL};
     static const char *const pace[] = {"soak", "repeat", "order", "guard", NULL};
     bool *flag = switch_of(o, key);
@@ -226,11 +226,11 @@ static const char *set_option(struct options *o, const char *key, const char *va
 static const char *nearest(const char *word)
 {
     static const char *const known[] = {
-        "run",   "skip",      "profile",  "provider", "selftest",  "prove",   "exit",
-        "cpus",  "serial",    "baud",     "soak",     "repeat",    "order",   "guard",
-        "bench", "list",      "verbose",  "x2apic",   "journal",   "lava",    "screen",
-        "seed",  "fuzz",      "policy",   "defect",   "cpuid",     "program", "path",
-        "arg",   "crossings", "untraced", "seconds",  "trace-kib", "gdb"};
+        "run",   "skip",   "profile",   "provider", "selftest", "prove",     "exit",
+        "cpus",  "serial", "baud",      "soak",     "repeat",   "order",     "guard",
+        "bench", "list",   "verbose",   "x2apic",   "journal",  "lava",      "screen",
+        "seed",  "fuzz",   "policy",    "defect",   "cpuid",    "pebs",      "program",
+        "path",  "arg",    "crossings", "untraced", "seconds",  "trace-kib", "gdb"};
     size_t best = 0, best_same = 0;
 
     for (size_t i = 0; i < sizeof(known) / sizeof(known[0]); i++) {

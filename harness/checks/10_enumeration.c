@@ -13,6 +13,7 @@
 #define CHECK_GROUP "10 bts.enum"
 #include "ds/broker.h"
 #include "harness/capability.h"
+#include "harness/gate.h"
 #include "harness/trace.h"
 #include "hw/cpuid.h"
 #include "hw/msr.h"
@@ -176,6 +177,7 @@ CHECK(pebs_unavailable, .name = "bts.enum.pebs_unavailable", .clauses = "ENUM-02
     uint64_t misc = 0, back = 0;
     int vector;
 
+    gate_pebs(run, "off");
     NEED(run, msr_read_try(MSR_IA32_MISC_ENABLE, &misc) == 0, "RDMSR faults");
     if (!(misc & MISC_ENABLE_PEBS_UNAVAILABLE)) {
         run_skip(run, "PEBS is available");

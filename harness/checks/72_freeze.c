@@ -39,11 +39,13 @@ static bool on_pmi(struct trap_frame *frame, void *arg)
     return true;
 }
 
+static uint64_t control_found; /* a reset leaves the general counters enabled here */
+
 static void close_counter(void *arg)
 {
     (void)arg;
-    msr_write_try(MSR_IA32_PERF_GLOBAL_CTRL, 0);
     msr_write_try(MSR_IA32_FIXED_CTR_CTRL, 0);
+    msr_write_try(MSR_IA32_PERF_GLOBAL_CTRL, control_found);
     msr_write_try(MSR_IA32_PERF_GLOBAL_OVF_CTRL, GLOBAL_STATUS_OVF_BUFFER);
     /* Reserved before version 4, so in a write of their own. */
     msr_write_try(MSR_IA32_PERF_GLOBAL_OVF_CTRL, GLOBAL_STATUS_LBR_FRZ | GLOBAL_STATUS_CTR_FRZ);
@@ -62,6 +64,7 @@ static void need_perfmon(struct run *run)
 static void need_freeze(struct run *run, uint64_t bit)
 {
     need_perfmon(run);
+    msr_read_try(MSR_IA32_PERF_GLOBAL_CTRL, &control_found);
     run_defer(run, close_counter, NULL);
     if (broker_set(BROKER_FREEZE, bit) == DS_OK) {
         broker_clear(BROKER_FREEZE);
@@ -83,6 +86,7 @@ static struct found cross(struct run *run, uint64_t freeze, uint64_t lbr)
         &(struct trace_setup){.records = 512, .threshold_records = 64, .interrupt = true});
     pmi_log_open(&log, &t, LVT_DELIVERY_FIXED | VECTOR_PMI);
     trap_set(VECTOR_PMI, on_pmi, &found);
+    msr_read_try(MSR_IA32_PERF_GLOBAL_CTRL, &control_found);
     run_defer(run, close_counter, NULL);
     NEED(run,
          msr_write_try(MSR_IA32_FIXED_CTR_CTRL, FIXED_CTR0_ALL_RINGS) == 0 &&

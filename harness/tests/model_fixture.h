@@ -28,6 +28,12 @@ void machine_load_hidden(struct model_cpu *c)
     (void)c;
 }
 
+void interrupt_request(struct model_cpu *c, unsigned cause)
+{
+    (void)c;
+    (void)cause;
+}
+
 bool record_transfer(struct model_cpu *c, const struct transfer *t)
 {
     (void)c;

@@ -30,9 +30,10 @@ void machine_save_hidden(struct model_cpu *c)
     (void)c;
 }
 
-void interrupt_request(struct model_cpu *c)
+void interrupt_request(struct model_cpu *c, unsigned cause)
 {
     (void)c;
+    (void)cause;
     interrupts++;
 }
 
@@ -299,11 +300,14 @@ static void test_registers(void)
     cpu.linear_bits = 57;
     EXPECT(msr_write(&cpu, 0x600, 0x0000800000000000));
     EXPECT(!msr_write(&cpu, 0x600, 0x0100000000000000));
-    EXPECT(msr_read(&cpu, 0x1a0, &value));
-    EXPECT_EQ(value & 0x1880, 0x1080);
-    EXPECT(msr_write(&cpu, 0x1a0, ~value));
-    EXPECT(msr_read(&cpu, 0x1a0, &value));
-    EXPECT_EQ(value & 0x1880, 0x1080);
+    for (unsigned off = 0; off < 2; off++) {
+        EXPECT_EQ(model_set("pebs", off ? "off" : "3"), MODEL_OK);
+        EXPECT(msr_read(&cpu, 0x1a0, &value));
+        EXPECT_EQ(value & 0x1880, off ? 0x1080 : 0x80);
+        EXPECT(msr_write(&cpu, 0x1a0, ~value));
+        EXPECT(msr_read(&cpu, 0x1a0, &value));
+        EXPECT_EQ(value & 0x1880, off ? 0x1080 : 0x80);
+    }
     EXPECT(msr_read(&cpu, 0x345, &value));
     EXPECT(!msr_write(&cpu, 0x345, value));
     EXPECT_EQ(model_set("cpuid", "no-pdcm"), MODEL_OK);

@@ -97,10 +97,13 @@ record_ptrace_SRCS = harness/tests/record_ptrace.c
 
 HOST_TESTS += test_model_store
 test_model_store_SRCS := harness/tests/test_model_store.c \
-    $(addprefix hw/model/,record.c lost.c msr.c branch_stack.c perfmon.c walk.c watch.c \
-    state.c config.c policy.c defect.c)
+    $(addprefix hw/model/,record.c lost.c msr.c branch_stack.c perfmon.c count.c \
+    pebs.c decode.c opcodes.c walk.c watch.c state.c config.c policy.c defect.c)
 HOST_TESTS += test_model_lbr
 test_model_lbr_SRCS := harness/tests/test_model_lbr.c \
+    $(filter-out %/test_model_store.c,$(test_model_store_SRCS))
+HOST_TESTS += test_model_count
+test_model_count_SRCS := harness/tests/test_model_count.c \
     $(filter-out %/test_model_store.c,$(test_model_store_SRCS))
 HOST_TESTS += test_ds_session test_ds_session_use test_ds_switch
 test_ds_session_SRCS := harness/tests/test_ds_session.c harness/tests/fake_regs.c $(DS_SRCS)
@@ -117,7 +120,8 @@ test_model_legacy_SRCS = harness/tests/test_model_legacy.c \
 HOST_TESTS += test_model_events
 test_model_events_SRCS := harness/tests/test_model_events.c \
     $(addprefix hw/model/,deliver.c emulate.c far.c task.c syscall.c system.c operand.c \
-    segment.c state.c walk.c watch.c decode.c opcodes.c config.c policy.c defect.c)
+    segment.c state.c walk.c watch.c decode.c opcodes.c config.c policy.c defect.c \
+    perfmon.c count.c pebs.c)
 WTR_PARTS := $(filter-out %/main.c %/space_files.c,$(wildcard harness/wtr/*.c)) harness/decode.c
 HOST_TESTS += test_wtr_format test_wtr_fuzz test_wtr_fuzz_elf
 test_wtr_format_SRCS = harness/tests/test_wtr_format.c harness/wtr/trace.c \

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* The interrupt that a full buffer asks for, through the guest's own local APIC.
+/* The interrupt of a full buffer or a counter, through the guest's own local APIC.
  *
  * The performance entry of the local vector table says how (SDM Vol. 3, "Local Vector
  * Table"): its mask bit is set, then the processor sends the same to itself. */
@@ -86,9 +86,18 @@ void interrupt_entry_reset(uint32_t value)
     lvt_write(apic_base(), value);
 }
 
-void interrupt_request(struct model_cpu *cpu)
+void interrupt_request(struct model_cpu *cpu, unsigned cause)
+{
+    cpu->interrupt_causes |= cause;
+}
+
+/* One for all causes of an instruction: SDM Vol. 3, "Processor Event Based Sampling (PEBS)",
+ * holds it back until both halves of the area are done. */
+void interrupt_send(struct model_cpu *cpu)
 {
     uint64_t base = apic_base();
+    unsigned causes = cpu->interrupt_causes;
+    cpu->interrupt_causes = 0;
     if (!(base & APIC_BASE_ENABLE))
         return;
     uint32_t lvt = lvt_read(base), mode = lvt & LVT_MODE;
@@ -102,7 +111,7 @@ void interrupt_request(struct model_cpu *cpu)
         return;
     if (mode == LVT_NMI && defect(DEFECT_PMI_AS_FIXED))
         mode = LVT_FIXED;
-    perfmon_on_interrupt(cpu);
+    perfmon_on_interrupt(cpu, causes);
     cpu->stats.interrupts++;
     send_to_self(base, mode | ((lvt & 0xff) ^ (defect(DEFECT_PMI_VECTOR) ? 4 : 0)));
 }

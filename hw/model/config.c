@@ -3,6 +3,7 @@
 #include "hw/model/defect.h"
 #include "hw/model/gate.h"
 #include "hw/model/model.h"
+#include "hw/model/perfmon.h"
 #include "hw/model/policy.h"
 
 bool gate_closed[GATE_COUNT];
@@ -94,6 +95,7 @@ void model_reset_config(void)
         defect_values[i] = false;
     for (size_t i = 0; i < GATE_COUNT; i++)
         gate_closed[i] = false;
+    pebs_set_format(PEBS_DEFAULT);
 }
 
 enum model_status model_set(const char *key, const char *value)
@@ -104,6 +106,8 @@ enum model_status model_set(const char *key, const char *value)
         return set_defect(value);
     if (starts_with(key, "cpuid", 0))
         return set_gate(value);
+    if (starts_with(key, "pebs", 0))
+        return pebs_set_format(value) ? MODEL_OK : MODEL_BAD_VALUE;
     return MODEL_BAD_NAME;
 }
 

@@ -5,6 +5,7 @@
 
 #include "hw/model/decode.h"
 #include "hw/model/model.h"
+#include "hw/model/perfmon.h"
 #include "hw/model/vmcb.h"
 #include "hw/model/x86.h"
 
@@ -112,17 +113,14 @@ struct model_cpu {
     uint64_t first_record_page;    /* physical */
     bool drop_next;                /* for a defect */
     bool after_enable;             /* for a defect */
-    bool pmi_owed;                 /* for a defect */
     uint64_t record_count;
     uint64_t random; /* for a defect */
     struct model_stats stats;
 
     /* branch_stack.c */
     uint64_t lbr_select, lbr_top, lbr_from[LBR_DEPTH], lbr_to[LBR_DEPTH];
-    /* perfmon.c */
-    uint64_t perf_control, perf_status, fixed_control;
-    uint64_t fixed_counter, counted_until; /* its value at that time-stamp */
-    uint64_t capabilities_written;         /* for a defect: bits that were changed */
+    struct perfmon perf;
+    unsigned interrupt_causes; /* INTERRUPT_...: one is due at the next boundary */
 };
 
 /* walk.c - the guest's memory through its page tables */
@@ -235,14 +233,6 @@ bool branch_stack_selects(const struct model_cpu *cpu, const struct transfer *tr
 bool branch_stack_read(struct model_cpu *cpu, uint32_t index, uint64_t *value);
 bool branch_stack_write(struct model_cpu *cpu, uint32_t index, uint64_t value);
 
-/* perfmon.c - one fixed counter, and what freezes it and the stack */
-bool perfmon_exists(void);
-unsigned perfmon_version(void);
-bool perfmon_lbrs_frozen(const struct model_cpu *cpu);
-void perfmon_on_interrupt(struct model_cpu *cpu);
-bool perfmon_read(struct model_cpu *cpu, uint32_t index, uint64_t *value);
-bool perfmon_write(struct model_cpu *cpu, uint32_t index, uint64_t value);
-
 /* watch.c - data breakpoints while stepping; hits gather in cpu->watch_hits */
 bool watch_any(const struct model_cpu *cpu);
 void watch_access(struct model_cpu *cpu, uint64_t linear, size_t bytes, unsigned access);
@@ -339,8 +329,9 @@ void cpuid_exit(struct model_cpu *cpu);
 bool msr_read(struct model_cpu *cpu, uint32_t index, uint64_t *value);
 bool msr_write(struct model_cpu *cpu, uint32_t index, uint64_t value);
 
-/* apic.c - the interrupt that a full buffer asks for */
-void interrupt_request(struct model_cpu *cpu);
+/* apic.c - the interrupt of performance monitoring */
+void interrupt_request(struct model_cpu *cpu, unsigned cause); /* once the instruction ends */
+void interrupt_send(struct model_cpu *cpu);
 void interrupt_entry_reset(uint32_t value);
 
 /* machine.c and svm.asm - what only the real processor can do */

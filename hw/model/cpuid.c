@@ -40,12 +40,18 @@ static void features(const struct model_cpu *cpu, struct cpuid_result *r)
         r->ecx &= ~ECX_PDCM;
 }
 
-/* One fixed counter of 48 bits, none that is programmable. */
+/* Of the seven architectural events those of the cache and of prediction are missing. */
+#define EVENTS_NAMED  7u
+#define EVENTS_ABSENT 0x58u
+
 static struct cpuid_result perfmon_leaf(void)
 {
     if (!perfmon_exists())
         return (struct cpuid_result){0, 0, 0, 0};
-    return (struct cpuid_result){.eax = perfmon_version(), .edx = 1 | 48 << 5};
+    return (struct cpuid_result){.eax = perfmon_version() | GENERAL_COUNTERS << 8 |
+                                        COUNTER_BITS << 16 | EVENTS_NAMED << 24,
+                                 .ebx = EVENTS_ABSENT,
+                                 .edx = FIXED_COUNTERS | COUNTER_BITS << 5};
 }
 
 void cpuid_exit(struct model_cpu *cpu)

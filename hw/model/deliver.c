@@ -282,6 +282,20 @@ static void debug_exception_effects(struct model_cpu *cpu)
     cpu->dr7 &= ~0x2000ull; /* GD */
 }
 
+/* INT n and its like retire with their delivery. */
+static bool retire_event(struct model_cpu *cpu, const struct event *event, uint64_t linear,
+                         unsigned cpl_before)
+{
+    struct retired retired = {.linear = linear,
+                              .count = 1,
+                              .class = INSN_INT,
+                              .taken = true,
+                              .cpl_before = (uint8_t)cpl_before,
+                              .cpl_after = (uint8_t)guest_cpl(cpu)};
+    bool instruction = event->kind == EVENT_SOFTWARE || event->kind == EVENT_ICEBP;
+    return !cpu->perf.live || !instruction || count_retired(cpu, &retired);
+}
+
 void deliver(struct model_cpu *cpu, const struct event *event)
 {
     struct event current = *event;
@@ -292,10 +306,12 @@ void deliver(struct model_cpu *cpu, const struct event *event)
         uint64_t from = recorded_address(cpu, current.from_rip);
         cpu->from_legacy = !guest_long_code(cpu);
         unsigned cpl_before = guest_cpl(cpu);
+        uint64_t linear = guest_code_linear(cpu, current.restart_rip);
         if (current.vector == VECTOR_PF && current.kind == EVENT_FAULT)
             cpu->vmcb->save.cr2 = current.address;
         if (deliver_once(cpu, &current)) {
             bool recorded =
+                retire_event(cpu, &current, linear, cpl_before) &&
                 record_event(cpu, &current, from, recorded_address(cpu, cpu->vmcb->save.rip),
                              cpl_before, guest_cpl(cpu));
             if (current.vector == VECTOR_DB && current.kind != EVENT_INTERRUPT)

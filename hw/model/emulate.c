@@ -244,6 +244,19 @@ void transfer_finish(struct model_cpu *cpu, const struct insn *insn, uint64_t fr
         deliver_fault(cpu);
 }
 
+/* The instruction has retired, from linear address from. */
+static bool retire(struct model_cpu *cpu, const struct insn *insn, uint64_t from,
+                   unsigned cpl_before)
+{
+    struct retired retired = {.linear = from,
+                              .count = 1,
+                              .class = insn->class,
+                              .taken = cpu->branched,
+                              .cpl_before = (uint8_t)cpl_before,
+                              .cpl_after = (uint8_t)guest_cpl(cpu)};
+    return !cpu->perf.live || count_retired(cpu, &retired);
+}
+
 void carry_out(struct model_cpu *cpu, const struct insn *insn)
 {
     struct vmcb_save *save = &cpu->vmcb->save;
@@ -277,8 +290,15 @@ void carry_out(struct model_cpu *cpu, const struct insn *insn)
     bool late = trap && (defect(DEFECT_ORDER) ||
                          (cpu->debugctl & DEBUGCTL_BTF && defect(DEFECT_BTF_ORDER)));
     bool bent = insn->class == INSN_JCC && defect(DEFECT_NOT_TAKEN);
+    bool stored = retire(cpu, insn, from, cpl_before);
+    struct fault of_record = cpu->fault;
     if ((cpu->branched || bent) && !late)
         transfer_finish(cpu, insn, from, cpl_before);
+    if (!stored) {
+        cpu->fault = of_record;
+        deliver_fault(cpu);
+        return;
+    }
     if (trap && insn->class != INSN_MOV_SS && insn->class != INSN_POP_SS)
         deliver_debug_trap(cpu, DR6_BS,
                            policy(POLICY_DB_FROM) == DB_FROM_INSN ? start_rip : save->rip);

@@ -121,14 +121,16 @@ static void intercept_msr(uint8_t *map, uint32_t index)
 
 static void build_msr_map(uint8_t *map)
 {
-    /* The stack's ranges are twice as long as the stack: beyond it nothing answers. */
+    /* Ranges of the stack and the counters are twice as long: beyond them nothing answers. */
     static const struct {
         uint32_t first, count;
     } kept[] = {
-        {MSR_DEBUGCTL, 1},      {MSR_DS_AREA, 1},         {MSR_MISC_ENABLE, 1},
-        {MSR_EFER, 1},          {MSR_VM_CR, 1},           {MSR_VM_HSAVE_PA, 1},
-        {MSR_LBR_SELECT, 2},    {MSR_LBR_FROM, 32},       {MSR_LBR_TO, 32},
-        {MSR_FIXED_CONTROL, 4}, {MSR_FIXED_COUNTER_0, 1}, {MSR_PERF_CAPABILITIES, 1},
+        {MSR_DEBUGCTL, 1},      {MSR_DS_AREA, 1},       {MSR_MISC_ENABLE, 1},
+        {MSR_EFER, 1},          {MSR_VM_CR, 1},         {MSR_VM_HSAVE_PA, 1},
+        {MSR_LBR_SELECT, 2},    {MSR_LBR_FROM, 32},     {MSR_LBR_TO, 32},
+        {MSR_FIXED_CONTROL, 6}, {MSR_FIXED_COUNTER, 6}, {MSR_PERF_CAPABILITIES, 1},
+        {MSR_COUNTER, 8},       {MSR_EVENT_SELECT, 8},  {MSR_FULL_COUNTER, 8},
+        {MSR_PEBS_ENABLE, 2},
     };
     for (size_t i = 0; i < sizeof(kept) / sizeof(kept[0]); i++)
         for (uint32_t k = 0; k < kept[i].count; k++)
@@ -158,6 +160,7 @@ static struct model_cpu *build(void *memory, uint64_t top_of_ram)
     cpu->linear_bits = cpuid(7, 0).ecx & LEAF7_ECX_LA57 ? 57 : 48;
     cpu->has_sysenter = cpuid(0, 0).ecx == VENDOR_ECX_INTEL;
     cpu->misc_enable = 1; /* fast strings, as after reset */
+    perfmon_reset(cpu);
     cpu->debugctl = defect(DEFECT_INIT_RECORDS) ? DEBUGCTL_BTS : 0;
     if (defect(DEFECT_INIT_UNMASKED))
         interrupt_entry_reset(0);
@@ -209,7 +212,7 @@ static void fill_save(struct model_cpu *cpu)
 static void fill_control(struct model_cpu *cpu)
 {
     struct vmcb_control *control = &cpu->vmcb->control;
-    control->intercept1 = INTERCEPT1_CPUID | INTERCEPT1_MSR;
+    control->intercept1 = INTERCEPT1_CPUID | INTERCEPT1_RDPMC | INTERCEPT1_MSR;
     control->intercept2 = INTERCEPT2_VMRUN | INTERCEPT2_VMMCALL | INTERCEPT2_VMLOAD |
                           INTERCEPT2_VMSAVE | INTERCEPT2_STGI | INTERCEPT2_CLGI |
                           INTERCEPT2_SKINIT;
@@ -222,7 +225,8 @@ static void fill_control(struct model_cpu *cpu)
 
 static bool must_step(const struct model_cpu *cpu)
 {
-    return recording_wanted(cpu) || cpu->debugctl & (DEBUGCTL_LBR | DEBUGCTL_BTF);
+    return recording_wanted(cpu) || cpu->perf.live ||
+           cpu->debugctl & (DEBUGCTL_LBR | DEBUGCTL_BTF);
 }
 
 /* Several steps for one look at the configuration, which the guest may change as it runs. */
@@ -236,6 +240,8 @@ static void step_on(struct model_cpu *cpu)
 static void host_loop(struct model_cpu *cpu)
 {
     for (;;) {
+        if (cpu->interrupt_causes)
+            interrupt_send(cpu);
         bool stepping = must_step(cpu);
         if (stepping != cpu->stepping) {
             if (stepping)
@@ -286,6 +292,7 @@ _Noreturn void leave_guest(struct model_cpu *cpu)
     struct vmcb_save *save = &cpu->vmcb->save;
     struct bare_state *bare = &cpu->bare;
     cpu->debugctl = 0;
+    cpu->perf.live = 0;
     if (cpu->stepping)
         step_end(cpu);
     copy_stats(&cpu->stats);

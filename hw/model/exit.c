@@ -22,6 +22,10 @@ void instruction_done(struct model_cpu *cpu)
     vmcb->save.rflags &= ~FLAG_RF;
     cpu->shadow = false;
     cpu->stats.steps++;
+    if (cpu->perf.live && !count_plain(cpu, guest_code_linear(cpu, start), 1))
+        deliver_fault(cpu);
+    if (cpu->perf.changed)
+        count_refresh(cpu);
     bool btf = cpu->debugctl & DEBUGCTL_BTF;
     if (cpu->btf_before && policy(POLICY_BTF_CLEARED) == CLEARED_NONE)
         btf = true;
@@ -65,6 +69,18 @@ static void msr_exit(struct model_cpu *cpu)
         cpu->gpr[RAX] = (uint32_t)value;
         cpu->gpr[RDX] = value >> 32;
     }
+    instruction_done(cpu);
+}
+
+static void rdpmc_exit(struct model_cpu *cpu)
+{
+    uint64_t value;
+    if (!perfmon_rdpmc(cpu, (uint32_t)cpu->gpr[RCX], &value)) {
+        raise_at_exit(cpu, VECTOR_GP, 0);
+        return;
+    }
+    cpu->gpr[RAX] = (uint32_t)value;
+    cpu->gpr[RDX] = value >> 32;
     instruction_done(cpu);
 }
 
@@ -122,6 +138,9 @@ void handle_exit(struct model_cpu *cpu)
         break;
     case EXIT_MSR:
         msr_exit(cpu);
+        break;
+    case EXIT_RDPMC:
+        rdpmc_exit(cpu);
         break;
     case EXIT_VMMCALL:
         hypercall_exit(cpu);

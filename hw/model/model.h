@@ -53,12 +53,13 @@ enum model_status model_supported(void);
  * at top_of_ram (a physical address, exclusive). */
 size_t model_memory_bytes(uint64_t top_of_ram);
 
-/* Back to the defaults: every policy at its first value, no defect, every gate open. */
+/* Back to the defaults: policies at their first values, no defect, gates open, format 3. */
 void model_reset_config(void);
 
 /* Change the configuration; it holds for all processors and takes effect at once.
  * key "policy": value "NAME:VALUE"; key "defect": value "NAME", or "none" to clear all;
- * key "cpuid": value "no-NAME" to close a gate, "all" to open every one.
+ * key "cpuid": value "no-NAME" to close a gate, "all" to open every one; key "pebs": value
+ * "0" to "4", the format of the records of the other recording facility, or "off".
  * MODEL_BAD_NAME for an unknown key or name, MODEL_BAD_VALUE for an unknown value. */
 enum model_status model_set(const char *key, const char *value);
 

@@ -15,7 +15,7 @@ static bool stores_unavailable(void)
 
 static uint64_t misc_enable_fixed(void)
 {
-    return MISC_ENABLE_PERFMON | MISC_ENABLE_PEBS_UNAVAILABLE |
+    return MISC_ENABLE_PERFMON | (pebs_exists() ? 0 : MISC_ENABLE_PEBS_UNAVAILABLE) |
            (stores_unavailable() && !defect(DEFECT_UNAVAILABLE_CLEAR)
                 ? MISC_ENABLE_BTS_UNAVAILABLE
                 : 0);
@@ -143,9 +143,14 @@ bool msr_read(struct model_cpu *cpu, uint32_t index, uint64_t *value)
     case MSR_LBR_FROM ... MSR_LBR_FROM + LBR_DEPTH - 1:
     case MSR_LBR_TO ... MSR_LBR_TO + LBR_DEPTH - 1:
         return branch_stack_read(cpu, index, value);
+    case MSR_COUNTER ... MSR_COUNTER + GENERAL_COUNTERS - 1:
+    case MSR_EVENT_SELECT ... MSR_EVENT_SELECT + GENERAL_COUNTERS - 1:
+    case MSR_FULL_COUNTER ... MSR_FULL_COUNTER + GENERAL_COUNTERS - 1:
+    case MSR_FIXED_COUNTER ... MSR_FIXED_COUNTER + FIXED_COUNTERS - 1:
+    case MSR_FIXED_CONTROL ... MSR_PERF_IN_USE:
     case MSR_PERF_CAPABILITIES:
-    case MSR_FIXED_COUNTER_0:
-    case MSR_FIXED_CONTROL ... MSR_PERF_STATUS_CLEAR:
+    case MSR_PEBS_ENABLE:
+    case MSR_PEBS_DATA:
         return perfmon_read(cpu, index, value);
     case MSR_DEBUGCTL:
         *value = cpu->debugctl;
@@ -174,9 +179,14 @@ bool msr_write(struct model_cpu *cpu, uint32_t index, uint64_t value)
     case MSR_LBR_FROM ... MSR_LBR_FROM + LBR_DEPTH - 1:
     case MSR_LBR_TO ... MSR_LBR_TO + LBR_DEPTH - 1:
         return branch_stack_write(cpu, index, value);
+    case MSR_COUNTER ... MSR_COUNTER + GENERAL_COUNTERS - 1:
+    case MSR_EVENT_SELECT ... MSR_EVENT_SELECT + GENERAL_COUNTERS - 1:
+    case MSR_FULL_COUNTER ... MSR_FULL_COUNTER + GENERAL_COUNTERS - 1:
+    case MSR_FIXED_COUNTER ... MSR_FIXED_COUNTER + FIXED_COUNTERS - 1:
+    case MSR_FIXED_CONTROL ... MSR_PERF_IN_USE:
     case MSR_PERF_CAPABILITIES:
-    case MSR_FIXED_COUNTER_0:
-    case MSR_FIXED_CONTROL ... MSR_PERF_STATUS_CLEAR:
+    case MSR_PEBS_ENABLE:
+    case MSR_PEBS_DATA:
         return perfmon_write(cpu, index, value);
     case MSR_DEBUGCTL:
         return debugctl_write(cpu, value);

@@ -1,31 +1,30 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Architectural performance monitoring, as far as an interrupt can freeze it.
+/* The registers of architectural performance monitoring, and what freezes it.
  *
- * One fixed counter, for instructions retired. Nothing counts instructions of code that runs
- * untraced, so the counter is an estimate: one instruction for so many ticks of the
- * time-stamp counter. What it has exactly is when it runs and when it stands still (SDM
- * Vol. 3, "Architectural Performance Monitoring", "Freezing LBR and Performance Counters on
- * PMI"). It never overflows here: 48 bits last longer than a run. */
+ * Four general counters and three fixed ones of 48 bits, version 3, or 4 where a freeze sets
+ * status bits (SDM Vol. 3, "Architectural Performance Monitoring", "Full-Width Writes to
+ * Performance Counter Registers", "Freezing LBR and Performance Counters on PMI"). */
 #include "hw/model/cpu.h"
 #include "hw/model/defect.h"
 #include "hw/model/gate.h"
 #include "hw/model/policy.h"
 
-#define TICKS_PER_INSTRUCTION 4
-#define COUNTER_MASK          ((1ull << 48) - 1)
+#define CONTROL_GENERAL    ((1ull << GENERAL_COUNTERS) - 1) /* of the global control */
+#define CONTROL_ALL        (CONTROL_GENERAL | ((1ull << FIXED_COUNTERS) - 1) << FIXED_SHIFT)
+#define FIXED_CONTROL_BITS ((1ull << 4 * FIXED_COUNTERS) - 1)
+#define PEBS_DATA_BITS     3ull /* memory information, registers */
 
-#define CONTROL_FIXED_0      (1ull << 32) /* of the global control */
-#define FIXED_CONTROL_LEVELS 3ull
-#define FIXED_CONTROL_ALL    0xbull /* levels, and interrupt on overflow */
+#define STATUS_UNCORE    (1ull << 61)
+#define STATUS_CHANGED   (1ull << 63)
+#define STATUS_FROZEN    (STATUS_LBRS_FROZEN | STATUS_COUNTERS_FROZEN)
+#define STATUS_CLEARABLE (CONTROL_ALL | STATUS_UNCORE | STATUS_BUFFER | STATUS_CHANGED)
+#define IN_USE_PMI       (1ull << 63)
 
-#define STATUS_LBRS_FROZEN     (1ull << 58)
-#define STATUS_COUNTERS_FROZEN (1ull << 59)
-#define STATUS_BUFFER          (1ull << 62)
-#define STATUS_CLEARABLE       (CONTROL_FIXED_0 | STATUS_BUFFER | 1ull << 63)
-#define STATUS_FROZEN          (STATUS_LBRS_FROZEN | STATUS_COUNTERS_FROZEN)
+#define RDPMC_FIXED (1u << 30)
 
-/* Fields of IA32_PERF_CAPABILITIES: 64-bit addresses with flags in the branch stack. */
-#define CAPABILITIES 3ull
+/* Fields of IA32_PERF_CAPABILITIES: 64-bit addresses with flags in the branch stack, and
+ * writes of counters in full width. */
+#define CAPABILITIES (3ull | 1ull << 13)
 
 bool perfmon_exists(void)
 {
@@ -45,99 +44,155 @@ unsigned perfmon_version(void)
 
 bool perfmon_lbrs_frozen(const struct model_cpu *cpu)
 {
-    return cpu->perf_status & STATUS_LBRS_FROZEN;
+    return cpu->perf.status & STATUS_LBRS_FROZEN;
 }
 
-/* --- the counter --- */
-
-static uint64_t ticks(void)
+void perfmon_reset(struct model_cpu *cpu)
 {
-    uint32_t low, high;
-    __asm__ volatile("rdtsc" : "=a"(low), "=d"(high));
-    return (uint64_t)high << 32 | low;
+    cpu->perf = (struct perfmon){.control = CONTROL_GENERAL};
 }
 
-static bool counting(const struct model_cpu *cpu)
-{
-    return cpu->perf_control & CONTROL_FIXED_0 && cpu->fixed_control & FIXED_CONTROL_LEVELS &&
-           !(cpu->perf_status & STATUS_COUNTERS_FROZEN);
-}
+/* --- the interrupt --- */
 
-/* Brings the counter up to now; to be called before anything that stops or starts it. */
-static void advance_counter(struct model_cpu *cpu)
+void perfmon_on_interrupt(struct model_cpu *cpu, unsigned causes)
 {
-    uint64_t now = ticks();
-    if (counting(cpu))
-        cpu->fixed_counter += (now - cpu->counted_until) / TICKS_PER_INSTRUCTION;
-    cpu->fixed_counter &= COUNTER_MASK;
-    cpu->counted_until = now;
-}
-
-/* --- the interrupt of a full buffer --- */
-
-void perfmon_on_interrupt(struct model_cpu *cpu)
-{
+    struct perfmon *perf = &cpu->perf;
     bool freeze_counters = cpu->debugctl & DEBUGCTL_FREEZE_PERFMON;
     bool freeze_lbrs = cpu->debugctl & DEBUGCTL_FREEZE_LBRS;
     if (!perfmon_exists())
         return;
-    if (policy(POLICY_STATUS_DS_BUFFER) == STATUS_SET)
-        cpu->perf_status |= STATUS_BUFFER;
+    if (causes & INTERRUPT_BTS && policy(POLICY_STATUS_DS_BUFFER) == STATUS_SET)
+        perf->status |= STATUS_BUFFER;
     if (defect(DEFECT_FREEZE_PERFMON_IGNORED))
         freeze_counters = false;
     if (defect(DEFECT_FREEZE_LBRS_IGNORED))
         freeze_lbrs = false;
     if (defect(DEFECT_FREEZE_UNASKED))
         freeze_counters = true;
-    advance_counter(cpu);
     if (freezes_by_status()) {
-        cpu->perf_status |= freeze_counters ? STATUS_COUNTERS_FROZEN : 0;
-        cpu->perf_status |= freeze_lbrs ? STATUS_LBRS_FROZEN : 0;
-        return;
+        perf->status |= freeze_counters ? STATUS_COUNTERS_FROZEN : 0;
+        perf->status |= freeze_lbrs ? STATUS_LBRS_FROZEN : 0;
+    } else {
+        if (freeze_counters)
+            perf->control = 0;
+        if (freeze_lbrs)
+            cpu->debugctl &= ~DEBUGCTL_LBR;
     }
-    if (freeze_counters)
-        cpu->perf_control = 0;
-    if (freeze_lbrs)
-        cpu->debugctl &= ~DEBUGCTL_LBR;
+    count_refresh(cpu);
 }
 
-/* --- its registers --- */
+/* --- which register --- */
+
+/* The counter behind a register, or COUNTERS. */
+static unsigned counter_of(uint32_t index)
+{
+    if (index - MSR_COUNTER < GENERAL_COUNTERS)
+        return index - MSR_COUNTER;
+    if (index - MSR_FULL_COUNTER < GENERAL_COUNTERS && !gate_closed[GATE_NO_PDCM])
+        return index - MSR_FULL_COUNTER;
+    if (index - MSR_FIXED_COUNTER < FIXED_COUNTERS)
+        return index - MSR_FIXED_COUNTER + GENERAL_COUNTERS;
+    return COUNTERS;
+}
+
+static bool is_select(uint32_t index)
+{
+    return index - MSR_EVENT_SELECT < GENERAL_COUNTERS;
+}
+
+/* Version 4: what is programmed, for whoever shares the counters. */
+static uint64_t in_use(const struct perfmon *perf)
+{
+    uint64_t used = 0;
+    for (unsigned i = 0; i < COUNTERS; i++) {
+        bool general = i < GENERAL_COUNTERS;
+        uint64_t control =
+            general ? perf->select[i] : perf->fixed_control >> 4 * (i - GENERAL_COUNTERS) & 15;
+        if (general ? control & 0xff : control & 3)
+            used |= counter_bit(i);
+        if (control & (general ? 1u << 20 : 8u))
+            used |= IN_USE_PMI;
+    }
+    return used;
+}
+
+/* --- reading --- */
+
+static uint64_t counter_value(struct model_cpu *cpu, unsigned counter)
+{
+    count_cycles(cpu);
+    return cpu->perf.value[counter];
+}
+
+static bool control_read(const struct model_cpu *cpu, uint32_t index, uint64_t *value)
+{
+    const struct perfmon *perf = &cpu->perf;
+    switch (index) {
+    case MSR_FIXED_CONTROL:
+        *value = perf->fixed_control;
+        return true;
+    case MSR_PERF_STATUS:
+        *value = perf->status;
+        return true;
+    case MSR_PERF_CONTROL:
+        *value = perf->control;
+        return true;
+    case MSR_PERF_STATUS_CLEAR:
+        *value = 0;
+        return true;
+    case MSR_PERF_STATUS_SET:
+        *value = 0;
+        return freezes_by_status();
+    case MSR_PERF_IN_USE:
+        *value = in_use(perf);
+        return freezes_by_status();
+    case MSR_PEBS_ENABLE:
+        *value = perf->pebs_enable;
+        return pebs_exists();
+    case MSR_PEBS_DATA:
+        *value = perf->pebs_data;
+        return pebs_exists() && pebs_capabilities() & CAPABILITY_BASELINE;
+    }
+    return false;
+}
 
 bool perfmon_read(struct model_cpu *cpu, uint32_t index, uint64_t *value)
 {
+    unsigned counter = counter_of(index);
     if (index == MSR_PERF_CAPABILITIES && !gate_closed[GATE_NO_PDCM]) {
-        *value = CAPABILITIES ^ cpu->capabilities_written;
+        *value = (CAPABILITIES | pebs_capabilities()) ^ cpu->perf.capabilities_written;
         if (defect(DEFECT_FREEZE_SMM_CLAIMED))
             *value |= 1 << 12;
         return true;
     }
     if (index == MSR_PERF_CAPABILITIES || !perfmon_exists())
         return fault_raise(cpu, VECTOR_GP, 0);
-    switch (index) {
-    case MSR_FIXED_COUNTER_0:
-        advance_counter(cpu);
-        *value = cpu->fixed_counter;
-        return true;
-    case MSR_FIXED_CONTROL:
-        *value = cpu->fixed_control;
-        return true;
-    case MSR_PERF_STATUS:
-        *value = cpu->perf_status;
-        return true;
-    case MSR_PERF_CONTROL:
-        *value = cpu->perf_control;
-        return true;
-    case MSR_PERF_STATUS_CLEAR:
-        *value = 0;
-        return true;
-    }
-    return fault_raise(cpu, VECTOR_GP, 0);
+    if (counter < COUNTERS)
+        *value = counter_value(cpu, counter);
+    else if (is_select(index))
+        *value = cpu->perf.select[index - MSR_EVENT_SELECT];
+    else if (!control_read(cpu, index, value))
+        return fault_raise(cpu, VECTOR_GP, 0);
+    return true;
 }
+
+bool perfmon_rdpmc(struct model_cpu *cpu, uint32_t which, uint64_t *value)
+{
+    bool fixed = which & RDPMC_FIXED;
+    uint32_t number = which & ~RDPMC_FIXED;
+    if ((guest_cpl(cpu) != 0 && !(cpu->vmcb->save.cr4 & CR4_PCE)) || !perfmon_exists() ||
+        number >= (fixed ? FIXED_COUNTERS : GENERAL_COUNTERS))
+        return fault_raise(cpu, VECTOR_GP, 0);
+    *value = counter_value(cpu, number + (fixed ? GENERAL_COUNTERS : 0));
+    return true;
+}
+
+/* --- writing --- */
 
 static bool capabilities_write(struct model_cpu *cpu, uint64_t value)
 {
     if (defect(DEFECT_CAPABILITIES_WRITABLE)) {
-        cpu->capabilities_written = value ^ CAPABILITIES;
+        cpu->perf.capabilities_written = value ^ (CAPABILITIES | pebs_capabilities());
         return true;
     }
     if (gate_closed[GATE_NO_PDCM] || policy(POLICY_PERF_CAPABILITIES_WRITE) == READ_ONLY_GP)
@@ -145,32 +200,84 @@ static bool capabilities_write(struct model_cpu *cpu, uint64_t value)
     return true;
 }
 
+/* The old register takes 32 bits and extends their sign; the others take all or fault. */
+static bool counter_write(struct model_cpu *cpu, uint32_t index, unsigned counter,
+                          uint64_t value)
+{
+    if (index - MSR_COUNTER < GENERAL_COUNTERS)
+        value = (uint64_t)(int32_t)value & COUNTER_MASK;
+    else if (value & ~COUNTER_MASK)
+        return false;
+    count_cycles(cpu);
+    cpu->perf.value[counter] = value;
+    cpu->perf.armed &= (uint8_t) ~(1u << counter);
+    return true;
+}
+
+static bool pebs_enable_write(struct perfmon *perf, uint64_t value)
+{
+    if (!pebs_exists() || value & ~pebs_enable_bits())
+        return false;
+    perf->pebs_enable = value;
+    for (unsigned i = 0; i < COUNTERS; i++)
+        if (!(value & counter_bit(i)))
+            perf->armed &= (uint8_t) ~(1u << i);
+    return true;
+}
+
+static bool control_write(struct model_cpu *cpu, uint32_t index, uint64_t value)
+{
+    struct perfmon *perf = &cpu->perf;
+    uint64_t clearable = STATUS_CLEARABLE | (freezes_by_status() ? STATUS_FROZEN : 0);
+    switch (index) {
+    case MSR_FIXED_CONTROL:
+        if (value & ~FIXED_CONTROL_BITS)
+            return false;
+        perf->fixed_control = value;
+        return true;
+    case MSR_PERF_CONTROL:
+        if (value & ~CONTROL_ALL)
+            return false;
+        perf->control = value;
+        return true;
+    case MSR_PERF_STATUS_CLEAR:
+        if (value & ~clearable)
+            return false;
+        perf->status &= ~value;
+        return true;
+    case MSR_PERF_STATUS_SET:
+        if (value & ~clearable || !freezes_by_status())
+            return false;
+        perf->status |= value;
+        return true;
+    case MSR_PEBS_ENABLE:
+        return pebs_enable_write(perf, value);
+    case MSR_PEBS_DATA:
+        if (!(pebs_capabilities() & CAPABILITY_BASELINE) || value & ~PEBS_DATA_BITS)
+            return false;
+        perf->pebs_data = value;
+        return true;
+    }
+    return false;
+}
+
 bool perfmon_write(struct model_cpu *cpu, uint32_t index, uint64_t value)
 {
+    unsigned counter = counter_of(index);
+    bool good;
     if (index == MSR_PERF_CAPABILITIES)
         return capabilities_write(cpu, value);
     if (!perfmon_exists())
         return fault_raise(cpu, VECTOR_GP, 0);
-    advance_counter(cpu);
-    switch (index) {
-    case MSR_FIXED_COUNTER_0:
-        cpu->fixed_counter = value & COUNTER_MASK;
-        return true;
-    case MSR_FIXED_CONTROL:
-        if (value & ~FIXED_CONTROL_ALL)
-            break;
-        cpu->fixed_control = value;
-        return true;
-    case MSR_PERF_CONTROL:
-        if (value & ~CONTROL_FIXED_0)
-            break;
-        cpu->perf_control = value;
-        return true;
-    case MSR_PERF_STATUS_CLEAR:
-        if (value & ~(STATUS_CLEARABLE | (freezes_by_status() ? STATUS_FROZEN : 0)))
-            break;
-        cpu->perf_status &= ~value;
-        return true;
+    if (counter < COUNTERS) {
+        good = counter_write(cpu, index, counter, value);
+    } else if (is_select(index)) {
+        good = value >> 32 == 0;
+        if (good)
+            cpu->perf.select[index - MSR_EVENT_SELECT] = value;
+    } else {
+        good = control_write(cpu, index, value);
     }
-    return fault_raise(cpu, VECTOR_GP, 0);
+    cpu->perf.changed = true;
+    return good || fault_raise(cpu, VECTOR_GP, 0);
 }

@@ -178,7 +178,6 @@ void record_enable(struct model_cpu *cpu)
     struct area area;
     cpu->after_enable = true;
     cpu->drop_next = false;
-    cpu->pmi_owed = false;
     cpu->area_known = false;
     if (cpu->area_at_enable == 0 || !defect(DEFECT_AREA_STALE))
         cpu->area_at_enable = cpu->ds_area;
@@ -315,7 +314,7 @@ static void interrupt_if_due(struct model_cpu *cpu, const struct area *area, uin
         due = false;
     if (!wanted || !due || defect(DEFECT_PMI_NEVER))
         return;
-    interrupt_request(cpu);
+    interrupt_request(cpu, INTERRUPT_BTS);
     if (defect(DEFECT_PMI_STOPS))
         cpu->debugctl &= ~DEBUGCTL_TR;
     if (defect(DEFECT_THRESHOLD_CHANGES))

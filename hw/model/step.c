@@ -124,15 +124,15 @@ static bool take_watch(struct model_cpu *cpu)
 /* --- running the guest itself --- */
 
 /* Linear address at which the guest must stop: the next instruction that is not plain, or
- * the end of one after which nothing can be foreseen. */
+ * the end of one after which nothing can be foreseen, or of the last one of limit. */
 static uint64_t find_stop(struct model_cpu *cpu, uint64_t linear, const struct insn *first,
-                          bool only_one)
+                          unsigned limit)
 {
     struct insn insn = *first;
     uint64_t hit;
-    for (unsigned i = 0; i < SCAN_LIMIT; i++) {
+    for (unsigned i = 1; i <= limit; i++) {
         linear += insn.length;
-        if (only_one || insn.class == INSN_BARRIER)
+        if (i == limit || insn.class == INSN_BARRIER)
             return linear;
         if (guest_breakpoint_at(cpu, linear, &hit) ||
             insn_fetch(cpu, linear, &insn) != FETCH_DECODED ||
@@ -163,11 +163,11 @@ static uint64_t find_stop_again(struct model_cpu *cpu, uint64_t linear,
     struct known_run *run = &cpu->runs[linear % RUN_SLOTS];
     uint64_t sum;
     if (cpu->dr7 & 0xff)
-        return find_stop(cpu, linear, first, false);
+        return find_stop(cpu, linear, first, SCAN_LIMIT);
     if (run->linear == linear && run->mode == guest_mode(cpu) &&
         code_sum(cpu, linear, run->bytes, &sum) && sum == run->sum)
         return run->stop;
-    uint64_t stop = find_stop(cpu, linear, first, false);
+    uint64_t stop = find_stop(cpu, linear, first, SCAN_LIMIT);
     /* The instruction at the stop counts too: it is what ends the run. */
     uint64_t bytes = stop - linear + INSN_MAX_BYTES;
     run->linear = ~0ull;
@@ -246,6 +246,27 @@ static void record_repeat(struct model_cpu *cpu, const struct insn *insn, uint64
         transfer_finish(cpu, insn, linear, guest_cpl(cpu));
 }
 
+/* Counts what retired on the straight way from start_rip to where the guest is now. NULL: an
+ * instruction that could not be read, which has been left behind or has faulted. */
+static bool count_run(struct model_cpu *cpu, uint64_t start_rip, const struct insn *first)
+{
+    uint64_t linear = guest_code_linear(cpu, start_rip), last = linear;
+    uint64_t end = guest_code_linear(cpu, cpu->vmcb->save.rip);
+    struct fault kept = cpu->fault;
+    struct insn insn;
+    unsigned count = 0;
+    if (!first)
+        return count_plain(cpu, linear, end != linear);
+    for (insn = *first; linear != end && count < SCAN_LIMIT; count++) {
+        last = linear;
+        linear += insn.length;
+        if (linear != end && insn_fetch(cpu, linear, &insn) != FETCH_DECODED)
+            break;
+    }
+    cpu->fault = kept;
+    return count_plain(cpu, last, count);
+}
+
 static void run_plain(struct model_cpu *cpu, enum fetch fetched, const struct insn *insn)
 {
     struct vmcb_save *save = &cpu->vmcb->save;
@@ -264,9 +285,10 @@ static void run_plain(struct model_cpu *cpu, enum fetch fetched, const struct in
     /* One emulator compares breakpoints with EIP, base or not, and stops there for ever. */
     bool by_trap = !decoded || guest_code_linear(cpu, 0) != 0;
     cpu->stop_armed = !by_trap;
+    unsigned limit = only_one ? 1 : cpu->perf.live ? count_limit(cpu) : SCAN_LIMIT;
     if (!by_trap)
-        cpu->stop_at =
-            only_one ? find_stop(cpu, linear, insn, true) : find_stop_again(cpu, linear, insn);
+        cpu->stop_at = limit < SCAN_LIMIT ? find_stop(cpu, linear, insn, limit)
+                                          : find_stop_again(cpu, linear, insn);
     /* An instruction that cannot be read has no known end: the processor finds it. */
     if (traps || by_trap)
         save->rflags |= FLAG_TF;
@@ -276,6 +298,10 @@ static void run_plain(struct model_cpu *cpu, enum fetch fetched, const struct in
         guest_forget_translations(cpu);
     if (decoded)
         record_repeat(cpu, insn, linear);
+    if (cpu->perf.live && !count_run(cpu, start_rip, decoded ? insn : NULL)) {
+        deliver_fault(cpu);
+        return;
+    }
     after_run(cpu, start_rip, traps);
 }
 
@@ -299,12 +325,16 @@ static bool simple_step(struct model_cpu *cpu, const struct insn *insn)
     if (!carry_out_simple(cpu, insn))
         return false;
     cpu->simple_run++;
+    if (cpu->perf.live && !count_plain(cpu, linear, 1))
+        deliver_fault(cpu);
     return true;
 }
 
 void step(struct model_cpu *cpu)
 {
     struct insn insn;
+    if (cpu->interrupt_causes)
+        interrupt_send(cpu);
     if (!cpu->shadow && take_watch(cpu))
         return;
     cpu->insn_rip = cpu->vmcb->save.rip;

@@ -91,6 +91,7 @@ _Static_assert(sizeof(struct vmcb) == 4096, "VMCB is one page");
 enum {
     INTERCEPT1_INTR = 1 << 0,
     INTERCEPT1_NMI = 1 << 1,
+    INTERCEPT1_RDPMC = 1 << 15,
     INTERCEPT1_CPUID = 1 << 18,
     INTERCEPT1_IRET = 1 << 20,
     INTERCEPT1_INTN = 1 << 21,
@@ -113,6 +114,7 @@ enum exit_code {
     EXIT_EXCEPTION = 0x40,
     EXIT_INTR = 0x60,
     EXIT_NMI = 0x61,
+    EXIT_RDPMC = 0x6f,
     EXIT_CPUID = 0x72,
     EXIT_IRET = 0x74,
     EXIT_INTN = 0x75,

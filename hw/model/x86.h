@@ -34,6 +34,7 @@
 #define CR4_DE   (1ull << 3)
 #define CR4_PSE  (1ull << 4)
 #define CR4_PAE  (1ull << 5)
+#define CR4_PCE  (1ull << 8)
 #define CR4_LA57 (1ull << 12)
 #define CR4_SMEP (1ull << 20)
 #define CR4_SMAP (1ull << 21)
@@ -47,16 +48,23 @@
 
 /* SDM Vol. 4, "Architectural MSRs"; APM Vol. 2, "SVM Related MSRs". */
 #define MSR_APIC_BASE         0x0000001bu
+#define MSR_COUNTER           0x000000c1u /* general counters, 32-bit writes */
+#define MSR_EVENT_SELECT      0x00000186u
 #define MSR_MISC_ENABLE       0x000001a0u
 #define MSR_LBR_SELECT        0x000001c8u
 #define MSR_LBR_TOP           0x000001c9u
 #define MSR_DEBUGCTL          0x000001d9u
-#define MSR_FIXED_COUNTER_0   0x00000309u
+#define MSR_FIXED_COUNTER     0x00000309u
 #define MSR_PERF_CAPABILITIES 0x00000345u
 #define MSR_FIXED_CONTROL     0x0000038du
 #define MSR_PERF_STATUS       0x0000038eu
 #define MSR_PERF_CONTROL      0x0000038fu
 #define MSR_PERF_STATUS_CLEAR 0x00000390u
+#define MSR_PERF_STATUS_SET   0x00000391u
+#define MSR_PERF_IN_USE       0x00000392u
+#define MSR_PEBS_ENABLE       0x000003f1u
+#define MSR_PEBS_DATA         0x000003f2u
+#define MSR_FULL_COUNTER      0x000004c1u
 #define MSR_DS_AREA           0x00000600u
 #define MSR_LBR_FROM          0x00000680u
 #define MSR_LBR_TO            0x000006c0u

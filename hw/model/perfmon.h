@@ -1,0 +1,119 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* Performance counters of the modelled processor: their state, and what counts.
+ *
+ * A counter's place is its number here: the general ones first, then the fixed ones. Its bit
+ * in the global registers is counter_bit(). Source: SDM Vol. 3, "Architectural Performance
+ * Monitoring", "Processor Event Based Sampling (PEBS)". */
+#ifndef WAYMARK_HW_MODEL_PERFMON_H
+#define WAYMARK_HW_MODEL_PERFMON_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#define GENERAL_COUNTERS 4
+#define FIXED_COUNTERS   3
+#define COUNTERS         (GENERAL_COUNTERS + FIXED_COUNTERS)
+#define FIXED_SHIFT      32 /* of the fixed counters in the global registers */
+#define COUNTER_BITS     48
+#define COUNTER_MASK     ((1ull << COUNTER_BITS) - 1)
+
+#define STATUS_LBRS_FROZEN     (1ull << 58)
+#define STATUS_COUNTERS_FROZEN (1ull << 59)
+#define STATUS_BUFFER          (1ull << 62)
+
+struct model_cpu;
+
+/* Why a performance-monitoring interrupt is due; several may be at once. */
+enum { INTERRUPT_BTS = 1, INTERRUPT_PEBS = 2, INTERRUPT_COUNTER = 4 };
+
+enum counted {
+    COUNT_NOTHING,
+    COUNT_CYCLES,
+    COUNT_INSTRUCTIONS,
+    COUNT_BRANCHES, /* all, taken or not */
+    COUNT_CONDITIONAL,
+    COUNT_NEAR_CALLS,
+    COUNT_NEAR_RETURNS,
+    COUNT_NOT_TAKEN,
+    COUNT_NEAR_TAKEN,
+    COUNT_FAR
+};
+
+enum { RING_0 = 1, RINGS_OUTER = 2 };
+
+/* What one counter counts, from its control. */
+struct counting {
+    uint8_t event; /* enum counted */
+    uint8_t rings;
+    uint8_t at_least; /* CMASK */
+    bool invert, edge;
+    bool interrupts;
+};
+
+struct perfmon {
+    uint64_t control, status, fixed_control, pebs_enable, pebs_data;
+    uint64_t select[GENERAL_COUNTERS];
+    uint64_t value[COUNTERS];
+    uint64_t capabilities_written; /* for a defect: bits that were changed */
+    uint64_t cycles_until;         /* the time-stamp counter when cycles were last added */
+    struct counting counting[COUNTERS];
+    uint8_t live;  /* counters that count, by their places */
+    uint8_t armed; /* overflowed: the next event leaves a record */
+    uint8_t level; /* whose condition held at the last instruction, for EDGE */
+    bool changed;  /* a control was written: counting and live are those before it */
+};
+
+/* Instructions that retired together: all but the last are plain. */
+struct retired {
+    uint64_t linear; /* of the last one */
+    unsigned count;
+    uint8_t class; /* enum insn_class of the last one */
+    bool taken;    /* it was a branch, and went elsewhere */
+    uint8_t cpl_before, cpl_after;
+};
+
+static inline uint64_t counter_bit(unsigned counter)
+{
+    return counter < GENERAL_COUNTERS ? 1ull << counter
+                                      : 1ull << (FIXED_SHIFT + counter - GENERAL_COUNTERS);
+}
+
+/* perfmon.c - registers, and what freezes counters and the branch stack */
+bool perfmon_exists(void);
+unsigned perfmon_version(void);
+bool perfmon_lbrs_frozen(const struct model_cpu *cpu);
+void perfmon_on_interrupt(struct model_cpu *cpu, unsigned causes);
+bool perfmon_read(struct model_cpu *cpu, uint32_t index, uint64_t *value);
+bool perfmon_write(struct model_cpu *cpu, uint32_t index, uint64_t value);
+/* RDPMC; false with cpu->fault set. */
+bool perfmon_rdpmc(struct model_cpu *cpu, uint32_t which, uint64_t *value);
+void perfmon_reset(struct model_cpu *cpu);
+
+/* count.c - retired instructions into counters. Only while cpu->perf.live is not 0. */
+/* False when a policy makes the failed store of a record an exception: cpu->fault is set. */
+bool count_retired(struct model_cpu *cpu, const struct retired *retired);
+bool count_plain(struct model_cpu *cpu, uint64_t linear, unsigned count);
+/* How many instructions may retire before somebody must look; at least 1. */
+unsigned count_limit(const struct model_cpu *cpu);
+/* Makes written controls count from the next instruction on. */
+void count_refresh(struct model_cpu *cpu);
+/* Cycles up to now; halted ones are left out. */
+void count_cycles(struct model_cpu *cpu);
+
+/* pebs.c - records of sampled events */
+bool pebs_exists(void);
+/* Code of the record format, 0 to 4. */
+unsigned pebs_format(void);
+#define PEBS_DEFAULT "3"
+/* By its name, "off" included; false when there is no such format. */
+bool pebs_set_format(const char *name);
+uint64_t pebs_capabilities(void); /* its fields in IA32_PERF_CAPABILITIES */
+#define CAPABILITY_BASELINE (1ull << 14)
+uint64_t pebs_enable_bits(void); /* that exist in IA32_PEBS_ENABLE */
+
+enum pebs_outcome { PEBS_STORED, PEBS_SKIPPED, PEBS_FAULT };
+/* One record for all of the counters in due, by their places. */
+enum pebs_outcome pebs_record(struct model_cpu *cpu, unsigned due,
+                              const struct retired *retired);
+
+#endif
