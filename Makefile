@@ -147,7 +147,7 @@ sign: $(IMAGE)
 	$(PYTHON) harness/disk.py $(SIGNED)/BOOTX64.EFI $(SIGNED)/waymark.img
 
 check: $(IMAGE) host-tests wtr examples
-	$(PYTHON) harness/check.py --out $(OUT)
+	$(PYTHON) harness/check.py --out $(OUT) $(if $(ONLY),--only "$(ONLY)")
 
 # --- unit tests on the host, under the sanitizers
 
@@ -189,7 +189,7 @@ help:
 	@echo 'make fuzz         generated programs, a million records and more; ARGS="seed=5"'
 	@echo 'make bench        speed figures, as ratios of one run'
 	@echo 'make wtr          the host tool for traces, at $(OUT)/wtr'
-	@echo 'make check        the suite, its unit tests and its failures on purpose'
+	@echo 'make check        the suite, its unit tests and its failures on purpose; ONLY=PATTERN'
 	@echo 'make clean        remove $(OUT)'
 
 FORCE:

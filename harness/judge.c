@@ -13,21 +13,11 @@
 
 static struct expected_edge *expected_pool;
 
-/* Code bytes as the processor would fetch them now; stops at the first page that is not there.
- */
+/* Code bytes as the processor would fetch them now. */
 static size_t fetch(void *context, uint64_t linear, uint8_t bytes[15])
 {
-    struct paging_walk walk;
-    size_t count = 0;
-
     (void)context;
-    while (count < 15 && paging_walk(paging_current(), linear + count, &walk)) {
-        uint64_t room = PAGE_BYTES - ((linear + count) & (PAGE_BYTES - 1));
-
-        for (; room > 0 && count < 15; room--, count++)
-            bytes[count] = *(const uint8_t *)(uintptr_t)(linear + count);
-    }
-    return count;
+    return paging_read(linear, bytes, 15);
 }
 
 static bool is_event(void *context, uint64_t to)

@@ -47,18 +47,8 @@ static struct step_slot *slots;
 /* Code bytes as the processor would fetch them now. */
 static size_t fetch(void *context, uint64_t linear, uint8_t bytes[15])
 {
-    struct paging_walk walk;
-    size_t count = 0;
-
     (void)context;
-    while (count < 15 && paging_walk(paging_current(), linear + count, &walk)) {
-        uint64_t room = PAGE_BYTES - ((linear + count) & (PAGE_BYTES - 1));
-        size_t part = room < 15 - count ? (size_t)room : 15 - count;
-
-        memcpy(bytes + count, (const void *)(uintptr_t)(linear + count), part);
-        count += part;
-    }
-    return count;
+    return paging_read(linear, bytes, 15);
 }
 
 /* --- handlers */

@@ -133,6 +133,21 @@ bool paging_walk(uint64_t cr3, uint64_t linear, struct paging_walk *out)
     return true;
 }
 
+size_t paging_read(uint64_t linear, void *to, size_t count)
+{
+    struct paging_walk walk;
+    size_t done = 0;
+
+    while (done < count && paging_walk(paging_current(), linear + done, &walk)) {
+        size_t room = PAGE_BYTES - ((linear + done) & (PAGE_BYTES - 1));
+        size_t part = room < count - done ? room : count - done;
+
+        memcpy((uint8_t *)to + done, (const void *)(uintptr_t)(linear + done), part);
+        done += part;
+    }
+    return done;
+}
+
 static bool in_window(uint64_t linear, uint64_t window)
 {
     return linear - window < WINDOW_BYTES;

@@ -44,6 +44,12 @@ struct paging_walk {
 /* Walks the tables under cr3. False when some level is not present; *out is then zero. */
 bool paging_walk(uint64_t cr3, uint64_t linear, struct paging_walk *out);
 
+/*
+ * Copies from linear addresses of the current tables, up to the first page that is not there.
+ * Returns how many bytes were copied, at most count.
+ */
+size_t paging_read(uint64_t linear, void *to, size_t count);
+
 struct address_space {
     uint64_t cr3;
 };
@@ -51,7 +57,8 @@ struct address_space {
 /*
  * Gives hw its page pool (identity-mapped, page-aligned) for tables and test pages. Called once
  * before the first take-over, by one processor. False when it is too small for the kernel's own
- * tables (one page per GiB of RAM, at least 4, and ten more) or RAM reaches the windows. The tables follow CR4.LA57 as it is now.
+ * tables (one page per GiB of RAM, at least 4, and ten more) or RAM reaches the windows. The
+ * tables follow CR4.LA57 as it is now.
  */
 bool paging_init(void *pool, size_t bytes, uint64_t top_of_ram);
 /* One zeroed page from the pool (identity address = physical), NULL when it is empty. */

@@ -286,12 +286,16 @@ CASES = {case.__name__: case for case in (
     numbers, numbers_used_up, name_taken, cfg_binary, cfg_long, cfg_folder, cfg_utf16)}
 
 
-def main(name, build, own):
+def run_case(case, session, own):
+    """Run one case and print its complaints; the status of the program."""
     Path(own).mkdir(parents=True, exist_ok=True)
-    session = Session(build, own)
-    CASES[name](session)
-    print("\n".join(session.complaints) or "%s: as expected" % name)
+    case(session)
+    print("\n".join(session.complaints) or "%s: as expected" % case.__name__)
     return 1 if session.complaints else 0
+
+
+def main(name, build, own):
+    return run_case(CASES[name], Session(build, own), own)
 
 
 if __name__ == "__main__":

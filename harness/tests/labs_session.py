@@ -25,6 +25,7 @@ if __name__ == "__main__":
 
 from harness import disk, schema  # noqa: E402
 from harness.labs import kcidb  # noqa: E402
+from harness.tests import boot_session  # noqa: E402
 
 LABS = ROOT / "harness/labs"
 SELECTION = "run=hw.cpu.*,bts.enum.*"
@@ -166,11 +167,7 @@ CASES = {case.__name__: case for case in (lava, labgrid, kernelci, ci_examples)}
 
 
 def main(name, build, own):
-    Path(own).mkdir(parents=True, exist_ok=True)
-    session = Session(build, own)
-    CASES[name](session)
-    print("\n".join(session.complaints) or "%s: as expected" % name)
-    return 1 if session.complaints else 0
+    return boot_session.run_case(CASES[name], Session(build, own), own)
 
 
 if __name__ == "__main__":

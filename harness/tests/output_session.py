@@ -135,11 +135,7 @@ CASES = {case.__name__: case for case in (
 
 
 def main(name, build, own):
-    Path(own).mkdir(parents=True, exist_ok=True)
-    session = Session(build, own)
-    CASES[name](session)
-    print("\n".join(session.complaints) or "%s: as expected" % name)
-    return 1 if session.complaints else 0
+    return boot_session.run_case(CASES[name], Session(build, own), own)
 
 
 if __name__ == "__main__":

@@ -191,13 +191,11 @@ CASES = {case.__name__: case for case in (
 
 
 def main(name, build, own):
-    Path(own).mkdir(parents=True, exist_ok=True)
     session = Session(build, own)
-    CASES[name](session)
+    status = boot_session.run_case(CASES[name], session, own)
     if session.took:
         print("%.1f s from the first hang to the verdict" % session.took)
-    print("\n".join(session.complaints) or "%s: as expected" % name)
-    return 1 if session.complaints else 0
+    return status
 
 
 if __name__ == "__main__":

@@ -119,11 +119,8 @@ CASES = {case.__name__: case for case in (structure, usb, secure_boot, sign_usag
 
 
 def main(name, build, own):
-    Path(own).mkdir(parents=True, exist_ok=True)
     session = Session(build, own, SECURE if name == "secure_boot" else None)
-    CASES[name](session)
-    print("\n".join(session.complaints) or "%s: as expected" % name)
-    return 1 if session.complaints else 0
+    return boot_session.run_case(CASES[name], session, own)
 
 
 if __name__ == "__main__":

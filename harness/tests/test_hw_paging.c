@@ -32,6 +32,13 @@ void irq_restore(irqflags_t flags)
     (void)flags;
 }
 
+static uint64_t current;
+
+uint64_t fake_cr3(void)
+{
+    return current;
+}
+
 #define POOL_PAGES 400u
 #define GIB        (1ull << 30)
 static uint8_t *pool;
@@ -390,6 +397,35 @@ static void starvation(void)
         }
 }
 
+/* Two pages of the host's own memory are mapped where they are, the third is not. */
+static void read_stops(void)
+{
+    uint8_t *at = aligned_alloc(4 * PAGE_BYTES, 4 * PAGE_BYTES), got[3 * PAGE_BYTES] = {0};
+    uint64_t linear = (uintptr_t)at, *level;
+
+    fresh_pool(4, POOL_PAGES, GIB, true);
+    level = table();
+    current = (uintptr_t)level;
+    for (unsigned shift = 39; shift > 12; shift -= 9) {
+        uint64_t *next = table();
+
+        level[linear >> shift & 511] = (uintptr_t)next | P | W | U;
+        level = next;
+    }
+    level[linear >> 12 & 511] = linear | P;
+    level[(linear >> 12 & 511) + 1] = (linear + PAGE_BYTES) | P;
+    for (unsigned i = 0; i < 4 * PAGE_BYTES; i++)
+        at[i] = (uint8_t)(i * 7 + (i >> 8));
+    EXPECT_EQ(paging_read(linear + 100, got, 2 * PAGE_BYTES - 100), 2 * PAGE_BYTES - 100);
+    EXPECT(memcmp(got, at + 100, 2 * PAGE_BYTES - 100) == 0);
+    EXPECT_EQ(got[2 * PAGE_BYTES - 100], 0);
+    EXPECT_EQ(paging_read(linear + 2 * PAGE_BYTES - 3, got, 15), 3);
+    EXPECT(memcmp(got, at + 2 * PAGE_BYTES - 3, 3) == 0);
+    EXPECT_EQ(paging_read(linear + 2 * PAGE_BYTES, got, 1), 0);
+    EXPECT_EQ(paging_read(linear, got, 0), 0);
+    free(at);
+}
+
 int main(void)
 {
     pool = aligned_alloc(PAGE_BYTES, POOL_PAGES * PAGE_BYTES);
@@ -403,6 +439,7 @@ int main(void)
     RUN(spaces);
     RUN(split);
     RUN(starvation);
+    RUN(read_stops);
     free(pool);
     UNIT_END();
 }
