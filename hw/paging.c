@@ -358,46 +358,47 @@ void paging_join(struct address_space *space, uint64_t linear)
     flush(linear);
 }
 
-bool paging_split(struct address_space *space, uint64_t linear)
+/*
+ * Tables of the space's own on the way to the entry of level `last`, each entry above it with
+ * `rights` added. NULL, and all as before, when pages run out.
+ */
+static uint64_t *own_way(struct address_space *space, uint64_t linear, unsigned last,
+                         uint64_t rights)
 {
-    uint64_t *entry;
+    uint64_t *entry = entry_at(space->cr3, linear, LEVEL_PML4, false);
 
-    if (space->cr3 == state.kernel.cr3 || !in_window(linear, KERNEL_WINDOW) ||
-        !mapped_entry(space, linear))
-        return false;
-    entry = entry_at(space->cr3, linear, LEVEL_PML4, false);
-    for (unsigned level = LEVEL_PML4; level > 1; level--) {
+    for (unsigned level = LEVEL_PML4; level > last; level--) {
         uint64_t *table = page_alloc();
 
         if (!table) {
             paging_join(space, linear);
-            return false;
+            return NULL;
         }
         memcpy(table, table_of(*entry), PAGE_BYTES);
-        *entry = (uint64_t)table | (*entry & ~ENTRY_ADDRESS);
+        *entry = (uint64_t)table | (*entry & ~ENTRY_ADDRESS) | rights;
         entry = &table[index_of(linear, level - 1)];
     }
+    return entry;
+}
+
+bool paging_split(struct address_space *space, uint64_t linear)
+{
+    if (space->cr3 == state.kernel.cr3 || !in_window(linear, KERNEL_WINDOW) ||
+        !mapped_entry(space, linear) || !own_way(space, linear, 1, 0))
+        return false;
     flush(linear);
     return true;
 }
 
 bool paging_grant_user(struct address_space *space, uint64_t linear)
 {
-    uint64_t *entry = entry_at(space->cr3, linear, LEVEL_PML4, false);
+    uint64_t *entry;
 
     if (space->cr3 == state.kernel.cr3 || linear >= FOUR_GIB)
         return false;
-    for (unsigned level = LEVEL_PML4; level > 2; level--) {
-        uint64_t *table = page_alloc();
-
-        if (!table) {
-            paging_join(space, linear);
-            return false;
-        }
-        memcpy(table, table_of(*entry), PAGE_BYTES);
-        *entry = (uint64_t)table | (*entry & ~ENTRY_ADDRESS) | PAGE_USER;
-        entry = &table[index_of(linear, level - 1)];
-    }
+    entry = own_way(space, linear, 2, PAGE_USER);
+    if (!entry)
+        return false;
     *entry |= PAGE_USER;
     flush(linear);
     return true;
