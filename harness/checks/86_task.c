@@ -32,7 +32,8 @@ CHECK(round_robin, .name = "task.run.round_robin", .clauses = "", .kind = SOFTWA
         memset(task[i]->fpu.bytes + 160, 0x30 + (int)i, 16); /* XMM0 */
     }
     schedule_run(&t->schedule, 100000);
-    EXPECT(run, t->schedule.switches >= 6, "only %llu switches",
+    /* Two turns each, the last of which need not follow another task's. */
+    EXPECT(run, t->schedule.switches >= 5, "only %llu switches",
            (unsigned long long)t->schedule.switches);
     for (unsigned i = 0; i < 3; i++) {
         EXPECT(run, task[i]->state == TASK_ENDED && task[i]->end == TASK_EXITED,
