@@ -10,6 +10,8 @@
         global msr_write_try:function hidden
         global pmc_rdpmc_try:function hidden
 
+        global msr_write_error:function hidden
+
         section .text
 
 ; int msr_read_try(uint32_t msr, uint64_t *value)
@@ -56,3 +58,20 @@ counter_access:
 unreadable:
         ret
         FIXUP counter_access, unreadable
+
+; int msr_write_error(uint32_t msr, uint64_t value, uint32_t *error)
+; In: edi, rsi, rdx. Out: eax = 0, or the vector and *error written. Clobbers rcx, rdx, r8.
+msr_write_error:
+        mov r8, rdx
+        mov ecx, edi
+        mov rdx, rsi
+        mov eax, esi
+        shr rdx, 32
+write_access_error:
+        wrmsr
+        xor eax, eax
+        ret
+faulted_error:
+        mov [r8], edx
+        ret
+        FIXUP write_access_error, faulted_error

@@ -144,6 +144,8 @@ static inline void msr_write(uint32_t msr, uint64_t value);
  */
 int msr_read_try(uint32_t msr, uint64_t *value);
 int msr_write_try(uint32_t msr, uint64_t value);
+/* The same; *error becomes the exception's error code, and is left alone when none comes. */
+int msr_write_error(uint32_t msr, uint64_t value, uint32_t *error);
 
 #ifdef WAYMARK_HOST
 uint64_t fake_msr_read(uint32_t msr);

@@ -67,6 +67,17 @@ CHECK(tr_reads_back, .name = "bts.debugctl.tr_reads_back", .clauses = "DCTL-01",
     EXPECT_EQ(run, after, 0, "IA32_DEBUGCTL after the trace");
 }
 
+/* Bits that exist, and two that do not: none of them makes a reserved bit good. */
+static const uint64_t companions[] = {PLAIN_BITS,
+                                      DEBUGCTL_BTF,
+                                      DEBUGCTL_LBR,
+                                      PLAIN_BITS | DEBUGCTL_BTS_OFF_OS,
+                                      PLAIN_BITS | DEBUGCTL_BTS_OFF_USR,
+                                      DEBUGCTL_FREEZE_LBRS_ON_PMI |
+                                          DEBUGCTL_FREEZE_PERFMON_ON_PMI,
+                                      1ull << 3,
+                                      1ull << 63};
+
 CHECK(reserved_bits, .name = "bts.debugctl.reserved_bits", .clauses = "DCTL-02", .kind = MUST,
       .needs = NEED_BTS)
 {
@@ -74,20 +85,23 @@ CHECK(reserved_bits, .name = "bts.debugctl.reserved_bits", .clauses = "DCTL-02",
 
     for (unsigned bit = 0; bit < 64; bit++) {
         uint64_t value = 1ull << bit;
+        uint32_t code = ~0u;
 
         if (value & KNOWN_BITS)
             continue;
         broker_raw_write_debugctl(DEBUGCTL_BTINT);
-        EXPECT(run, broker_raw_write_debugctl(value) == VECTOR_GP,
+        EXPECT(run, msr_write_error(MSR_IA32_DEBUGCTL, value, &code) == VECTOR_GP,
                "bit %u is reserved, but setting it does not raise #GP", bit);
+        EXPECT_EQ(run, code, 0, "error code of #GP for a reserved bit");
         broker_raw_read_debugctl(&back);
         EXPECT(run, back == DEBUGCTL_BTINT, "bit %u: the register changed to %llx", bit,
                (unsigned long long)back);
         /* One bad bit spoils a write that is otherwise good. */
         broker_resync();
-        EXPECT(run, probe(PLAIN_BITS | value, &back) == VECTOR_GP && back == 0,
-               "bit %u with good ones: no #GP, or they are set: %llx", bit,
-               (unsigned long long)back);
+        for (unsigned i = 0; i < sizeof(companions) / sizeof(companions[0]); i++)
+            EXPECT(run, probe(companions[i] | value, &back) == VECTOR_GP && back == 0,
+                   "bit %u with bits %llx: no #GP, or some are set: %llx", bit,
+                   (unsigned long long)companions[i], (unsigned long long)back);
     }
 }
 

@@ -113,7 +113,8 @@ static void expect_targets(struct run *run, const struct workload *w, const stru
 }
 
 static const char *const walks[] = {"debug.blocks", "call.nested", "jcc.taken.rel32",
-                                    "loop.loop", "zero.jmp"};
+                                    "loop.loop",    "zero.jmp",    "far.jmp",
+                                    "far.call",     "far.ret"};
 #define WALKS (sizeof(walks) / sizeof(walks[0]))
 
 CHECK(branches_only, .name = "bts.block_step.branches_only", .clauses = "BTF-01 BTF-02",

@@ -133,6 +133,46 @@ CHECK(ring3, .name = "bts.control.combinations.ring3", .clauses = "CPL-01 CPL-02
     combinations(run, 3);
 }
 
+/* The loop above is one Jcc: here is every other kind of branch, and faults, filtered out. */
+static const char *const kinds[] = {"loop.loop", "call.nested", "call.register", "jmp.memory",
+                                    "zero.call", "far.call",    "far.ret",       "far.jmp"};
+
+static void filtered_kind(struct run *run, const struct workload *w, unsigned ring,
+                          bool beside_interrupt)
+{
+    struct trace_setup setup = {.records = CAPACITY,
+                                .off_os = ring == 0,
+                                .off_usr = ring != 0,
+                                .interrupt = beside_interrupt,
+                                .break_rules = true};
+    struct guest_place place;
+    struct trace t;
+
+    trace_open(run, &t, &setup);
+    trace_workload(&t, w, ring, NULL);
+    place = guest_place(trace_guest(run), ring, t.argument);
+    for (size_t i = 0; i < t.count; i++)
+        EXPECT(run,
+               t.records[i].from < place.low || t.records[i].from >= place.high ||
+                   t.records[i].to < place.low || t.records[i].to >= place.high,
+               "%s in ring %u: record %zu, from %llx, in spite of the filter", w->name, ring, i,
+               (unsigned long long)t.records[i].from);
+    if (ring == 0)
+        EXPECT(run, t.count == 0, "%s in ring 0: %zu records in spite of BTS_OFF_OS", w->name,
+               t.count);
+    run_held(run);
+    run_deferred_now(run);
+}
+
+CHECK(kinds_filtered, .name = "bts.control.kinds_filtered", .clauses = "CPL-02", .kind = MUST,
+      .needs = NEED_BTS | NEED_DS_CPL)
+{
+    for (unsigned i = 0; i < sizeof(kinds) / sizeof(kinds[0]); i++) {
+        filtered_kind(run, trace_find(run, kinds[i]), 3, i & 1);
+        filtered_kind(run, trace_find(run, kinds[i]), 0, i & 1);
+    }
+}
+
 CHECK(messages_only, .name = "bts.control.messages_only", .clauses = "BTM-01 CPL-01",
       .kind = MUST, .needs = NEED_BTS)
 {

@@ -17,23 +17,41 @@
 #include "hw/cpuid.h"
 #include "hw/msr.h"
 
+#define CROSS_LOOPS      100u
 #define FROZEN_BY_STATUS 4u /* perfmon version from which a status bit does it */
+
+/* The newest entry of the LBR stack. */
+struct newest {
+    uint64_t top, from, to;
+};
 
 struct found {
     unsigned interrupts;
     uint64_t debugctl, status, control, first, second; /* the counter, read twice */
+    struct newest early, late;                         /* calls lie in between */
 };
+
+static void read_newest(struct newest *newest)
+{
+    newest->top = 0;
+    if (msr_read_try(MSR_LASTBRANCH_TOS, &newest->top) != 0)
+        return;
+    msr_read_try(MSR_LASTBRANCH_0_FROM_IP + (uint32_t)newest->top, &newest->from);
+    msr_read_try(MSR_LASTBRANCH_0_TO_IP + (uint32_t)newest->top, &newest->to);
+}
 
 static bool on_pmi(struct trap_frame *frame, void *arg)
 {
     struct found *found = arg;
 
     (void)frame;
+    read_newest(&found->early);
     broker_raw_read_debugctl(&found->debugctl);
     msr_read_try(MSR_IA32_PERF_GLOBAL_STATUS, &found->status);
     msr_read_try(MSR_IA32_PERF_GLOBAL_CTRL, &found->control);
     msr_read_try(MSR_IA32_FIXED_CTR0, &found->first);
     msr_read_try(MSR_IA32_FIXED_CTR0, &found->second);
+    read_newest(&found->late);
     broker_set(BROKER_BTS, broker_bits(BROKER_BTS) & ~DEBUGCTL_TR);
     found->interrupts++;
     return true;
@@ -94,7 +112,7 @@ static struct found cross(struct run *run, uint64_t freeze, uint64_t lbr)
          "the fixed counter cannot be started");
     broker_set(BROKER_FREEZE, freeze);
     broker_set(BROKER_LBR, lbr);
-    pmi_loop(&log, 100);
+    pmi_loop(&log, CROSS_LOOPS);
     EXPECT_EQ(run, found.interrupts, 1, "interrupts");
     run_deferred_now(run);
     return found;
@@ -118,6 +136,26 @@ CHECK(counters, .name = "bts.freeze.counters", .clauses = "INT-11", .kind = MUST
     else
         EXPECT_EQ(run, on.control, 0, "IA32_PERF_GLOBAL_CTRL in the handler");
     run_observe(run, "bts.freeze-by", on.status & GLOBAL_STATUS_CTR_FRZ ? "status" : "control");
+}
+
+/* What the stack holds, whatever the bits say of it. */
+static void expect_frozen(struct run *run, const struct found *on, const struct found *off)
+{
+    struct guest_place place = guest_place(trace_guest(run), 0, CROSS_LOOPS);
+
+    if (!off->early.from && !off->late.from)
+        return; /* no stack that can be read */
+    EXPECT(run, off->late.top != off->early.top || off->late.from != off->early.from,
+           "the stack stands still though nothing froze it");
+    EXPECT(run,
+           on->late.top == on->early.top && on->late.from == on->early.from &&
+               on->late.to == on->early.to,
+           "the frozen stack moved in the handler: newest from %llx, then %llx",
+           (unsigned long long)on->early.from, (unsigned long long)on->late.from);
+    /* The delivery itself may be the last that got in, nothing behind it. */
+    EXPECT(run, on->late.from >= place.low && on->late.from < place.high,
+           "the newest entry comes from %llx, not from what was interrupted",
+           (unsigned long long)on->late.from);
 }
 
 CHECK(lbrs, .name = "bts.freeze.lbrs", .clauses = "INT-11", .kind = MUST, .needs = NEED_BTS)
@@ -146,6 +184,7 @@ CHECK(lbrs, .name = "bts.freeze.lbrs", .clauses = "INT-11", .kind = MUST, .needs
         EXPECT(run, on.status & GLOBAL_STATUS_LBR_FRZ, "LBR_FRZ is clear in the status");
     else
         EXPECT(run, !(on.debugctl & DEBUGCTL_LBR), "LBR is set in the handler");
+    expect_frozen(run, &on, &off);
 }
 
 CHECK(status, .name = "bts.freeze.status", .clauses = "INT-06", .kind = CHARACTERISE,

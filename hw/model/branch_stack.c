@@ -61,8 +61,9 @@ void branch_stack_push(struct model_cpu *cpu, const struct transfer *t)
 {
     bool moves = cpu->debugctl & DEBUGCTL_LBR ||
                  (cpu->debugctl & DEBUGCTL_TR && policy(POLICY_LBR_WHILE_TR) == LBR_MOVES);
-    if (!moves || !branch_stack_exists() || t->kind == TRANSFER_DEBUG ||
-        perfmon_lbrs_frozen(cpu) || !branch_stack_selects(cpu, t))
+    bool held = (!moves || perfmon_lbrs_frozen(cpu)) && !cpu->lbr_leaks;
+    if (held || !branch_stack_exists() || t->kind == TRANSFER_DEBUG ||
+        !branch_stack_selects(cpu, t))
         return;
     cpu->lbr_top = (cpu->lbr_top + 1) % LBR_DEPTH;
     cpu->lbr_from[cpu->lbr_top] = t->from;

@@ -119,6 +119,7 @@ struct model_cpu {
 
     /* branch_stack.c */
     uint64_t lbr_select, lbr_top, lbr_from[LBR_DEPTH], lbr_to[LBR_DEPTH];
+    bool lbr_leaks; /* for a defect: frozen, and yet it moves */
     struct perfmon perf;
     unsigned interrupt_causes; /* INTERRUPT_...: one is due at the next boundary */
 };

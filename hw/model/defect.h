@@ -65,12 +65,16 @@
     X(OFF_SWAPPED, "off-exchanged", "CPL-02", "the two OFF bits change places")                \
     X(OFF_OS_IGNORED, "off-os-ignored", "CPL-02", "BTS_OFF_OS has no effect")                  \
     X(OFF_USR_IGNORED, "off-usr-ignored", "CPL-02", "BTS_OFF_USR has no effect")               \
+    X(OFF_USR_LOOP, "off-usr-loop", "CPL-02", "the OFF bits let LOOP through")                 \
     X(TR_IGNORED, "tr-ignored", "CPL-01", "BTS alone stores records")                          \
     X(BTS_IGNORED, "bts-ignored", "BTM-01", "TR alone stores records")                         \
     X(FIRST_LOST, "first-lost", "DCTL-04", "the first branch after enabling is lost")          \
     X(AREA_STALE, "ds-area-stale", "DCTL-06", "the area of the first use is kept")             \
     X(AREA_32, "ds-area-32-bit", "DCTL-06", "upper half of the area's address is lost")        \
     X(RESERVED_ACCEPTED, "reserved-accepted", "DCTL-02", "reserved bits do not fault")         \
+    X(RESERVED_MIXED, "reserved-mixed-kept", "DCTL-02",                                        \
+      "a reserved bit is taken beside bits that exist")                                        \
+    X(FAULT_CODE, "reserved-fault-code", "DCTL-02", "#GP of an MSR access has a code")         \
     X(BITS_LOST, "btint-not-kept", "DCTL-01", "BTINT reads back as 0")                         \
     X(NONCANONICAL, "noncanonical-accepted", "DCTL-07", "any value is taken as the area")      \
     X(NONCANONICAL_KEPT, "noncanonical-kept", "DCTL-07", "the value that faulted stays")       \
@@ -92,6 +96,7 @@
     X(BTF_KEPT, "btf-not-cleared", "BTF-02", "a debug exception leaves BTF")                   \
     X(LBR_KEPT, "lbr-not-cleared", "LBR-03", "a debug exception leaves LBR")                   \
     X(BTF_IGNORED, "btf-ignored", "BTF-01", "TF traps every instruction in spite of BTF")      \
+    X(BTF_FAR, "block-step-not-far", "BTF-01", "a far transfer does not end a block")          \
     X(CAPABILITIES_WRITABLE, "perf-capabilities-writable", "ENUM-07",                          \
       "IA32_PERF_CAPABILITIES takes what is written")                                          \
     X(FREEZE_MISSING, "freeze-bits-missing", "ENUM-10", "the FREEZE bits do not exist")        \
@@ -101,6 +106,10 @@
       "counters go on in spite of FREEZE_PERFMON_ON_PMI")                                      \
     X(FREEZE_LBRS_IGNORED, "freeze-lbrs-ignored", "INT-11",                                    \
       "the stack goes on in spite of FREEZE_LBRS_ON_PMI")                                      \
+    X(FREEZE_LBRS_COUNTERS, "freeze-lbrs-counters", "INT-11",                                  \
+      "FREEZE_LBRS_ON_PMI stops the counters, too")                                            \
+    X(FREEZE_LBRS_LATE, "freeze-lbrs-late", "INT-11",                                          \
+      "the stack reads as frozen and takes the handler's branches")                            \
     X(FREEZE_UNASKED, "freeze-unasked", "INT-11", "counters freeze without the bit")           \
     X(UNAVAILABLE_CLEAR, "unavailable-clear", "ENUM-02",                                       \
       "BTS_UNAVAILABLE is clear where BTS is not available")                                   \

@@ -286,6 +286,8 @@ void carry_out(struct model_cpu *cpu, const struct insn *insn)
     bool trap = (by_new ? save->rflags : flags_before) & FLAG_TF;
     if (cpu->debugctl & DEBUGCTL_BTF && !defect(DEFECT_BTF_IGNORED))
         trap = trap && cpu->branched;
+    if (cpu->debugctl & DEBUGCTL_BTF && defect(DEFECT_BTF_FAR))
+        trap = trap && (insn->class < INSN_JMP_FAR || insn->class > INSN_IRET);
     trap = trap && (!cpu->task_switched || defect(DEFECT_TASK_TRAPS));
     bool late = trap && (defect(DEFECT_ORDER) ||
                          (cpu->debugctl & DEBUGCTL_BTF && defect(DEFECT_BTF_ORDER)));

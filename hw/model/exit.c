@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* Exits that happen whether the guest is traced or not. */
+#include "hw/model/defect.h"
 #include "hw/model/enter.h"
 #include "hw/model/policy.h"
 
@@ -62,7 +63,7 @@ static void msr_exit(struct model_cpu *cpu)
     cpu->btf_before = cpu->debugctl & DEBUGCTL_BTF;
     if (guest_cpl(cpu) != 0 ||
         !(is_write ? msr_write(cpu, index, value) : msr_read(cpu, index, &value))) {
-        raise_at_exit(cpu, VECTOR_GP, 0);
+        raise_at_exit(cpu, VECTOR_GP, defect(DEFECT_FAULT_CODE) ? 8 : 0);
         return;
     }
     if (!is_write) {

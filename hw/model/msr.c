@@ -77,9 +77,10 @@ static struct absent_bits debugctl_absent(void)
 static bool debugctl_write(struct model_cpu *cpu, uint64_t value)
 {
     struct absent_bits bits = debugctl_absent();
-    if (value & bits.faulting && !defect(DEFECT_RESERVED_ACCEPTED))
+    bool mixed = defect(DEFECT_RESERVED_MIXED) && value & ~bits.faulting;
+    if (value & bits.faulting && !defect(DEFECT_RESERVED_ACCEPTED) && !mixed)
         return fault_raise(cpu, VECTOR_GP, 0);
-    value &= ~(bits.dropped | bits.faulting);
+    value &= ~(bits.dropped | (mixed ? 0 : bits.faulting));
     if (defect(DEFECT_BITS_LOST))
         value &= ~DEBUGCTL_BTINT;
     if (defect(DEFECT_OFF_NOT_KEPT))

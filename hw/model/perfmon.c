@@ -67,8 +67,9 @@ void perfmon_on_interrupt(struct model_cpu *cpu, unsigned causes)
         freeze_counters = false;
     if (defect(DEFECT_FREEZE_LBRS_IGNORED))
         freeze_lbrs = false;
-    if (defect(DEFECT_FREEZE_UNASKED))
+    if (defect(DEFECT_FREEZE_UNASKED) || (freeze_lbrs && defect(DEFECT_FREEZE_LBRS_COUNTERS)))
         freeze_counters = true;
+    cpu->lbr_leaks = freeze_lbrs && defect(DEFECT_FREEZE_LBRS_LATE);
     if (freezes_by_status()) {
         perf->status |= freeze_counters ? STATUS_COUNTERS_FROZEN : 0;
         perf->status |= freeze_lbrs ? STATUS_LBRS_FROZEN : 0;

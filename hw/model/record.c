@@ -49,6 +49,8 @@ bool recording_wanted(const struct model_cpu *cpu)
 static bool filtered(const struct model_cpu *cpu, const struct transfer *t)
 {
     bool old_off = level_is_off(cpu, t->cpl_before), new_off = level_is_off(cpu, t->cpl_after);
+    if (defect(DEFECT_OFF_USR_LOOP) && t->kind == TRANSFER_JUMP && t->class == INSN_LOOP)
+        new_off = old_off = false;
     switch (policy(POLICY_CROSSING)) {
     case CROSSING_OLD:
         return old_off;
