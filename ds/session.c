@@ -1,33 +1,32 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Sessions: request and release. What one does with a session is in ds/session_ops.c. */
+/* Sessions: the table, marks, requests. What one does with them is in ds/session_ops.c. */
 #include "ds/session.h"
 
 #include "ds/session_state.h"
 #include "hw/apic.h"
 #include "hw/cpu.h"
-#include "hw/cross_call.h"
 #include "hw/string.h"
 
-static struct session_machine machine;
-static struct session sessions[SESSIONS_MOST];
+struct session_machine session_machine;
+struct session session_table[SESSIONS_MOST];
+struct lock session_lock;
 static session_id generation;
-static struct lock lock; /* request and release */
 static volatile unsigned calls[CPU_MAX];
 
 void session_init(const struct session_machine *from)
 {
-    machine = *from;
-    memset(sessions, 0, sizeof(sessions));
-    lock = (struct lock){0};
+    session_machine = *from;
+    memset(session_table, 0, sizeof(session_table));
+    session_lock = (struct lock){0};
     for (unsigned cpu = 0; cpu < CPU_MAX; cpu++)
         calls[cpu] = 0;
-    context_init(machine.pool);
+    context_init(session_machine.pool);
 }
 
 /* An id is a count of requests above the number of its table entry. */
 struct session *session_find(session_id id)
 {
-    struct session *session = &sessions[id % SESSIONS_MOST];
+    struct session *session = &session_table[id % SESSIONS_MOST];
 
     return id && session->id == id ? session : NULL;
 }
@@ -50,8 +49,8 @@ bool session_call_in_progress(void)
 static struct session *free_entry(void)
 {
     for (size_t i = 0; i < SESSIONS_MOST; i++)
-        if (!sessions[i].id)
-            return &sessions[i];
+        if (!session_table[i].id)
+            return &session_table[i];
     return NULL;
 }
 
@@ -84,7 +83,7 @@ void session_mark(struct session *session, struct record mark)
     if (!session || !session->marks)
         return;
     if (mark.kind == RECORD_ARRIVES || mark.kind == RECORD_DEPARTS)
-        mark.clock = machine.clock ? machine.clock() : 0;
+        mark.clock = session_machine.clock ? session_machine.clock() : 0;
     lost.count = session->unmarked;
     if (lost.count && put(session, &lost))
         session->unmarked = 0;
@@ -113,13 +112,13 @@ static enum ds_error refuse(enum ds_error error, const char **why, const char *w
 /* In the order that session.h gives. */
 static enum ds_error examine(const struct session_request *request, const char **why)
 {
-    if ((wants_interrupts(request) || request->overflow) && !machine.interrupts)
+    if ((wants_interrupts(request) || request->overflow) && !session_machine.interrupts)
         return refuse(DS_EOPNOTSUPP, why, "there is no interrupt to be had");
     if (!context_allowed(request->task))
         return refuse(DS_EPERM, why, "task and processor sessions meet on one processor");
     if (!free_entry())
         return refuse(DS_ENOMEM, why, "too many sessions");
-    if (!machine.has_bts)
+    if (!session_machine.has_bts)
         return refuse(DS_EOPNOTSUPP, why, "the processor has no BTS");
     if (!request->bytes)
         return refuse(DS_EINVAL, why, "no buffer given");
@@ -182,10 +181,10 @@ static void fill(struct session *session, const struct session_request *request,
         .bts = &session->bts,
         .sink = request->overflow ? hand_to_callback : NULL,
         .context = session,
-        .lvt = machine.lvt,
+        .lvt = session_machine.lvt,
         .armed = wants_interrupts(request),
     };
-    session->id = generation * SESSIONS_MOST + (session_id)(session - sessions);
+    session->id = generation * SESSIONS_MOST + (session_id)(session - session_table);
     /* Whole before another processor's switch can see it. */
     __atomic_store_n(&context->user[DS_HALF_BTS], session, __ATOMIC_RELEASE);
 }
@@ -219,7 +218,8 @@ static enum ds_error request_locked(const struct session_request *request,
     enum ds_error error = examine(request, &result->why);
 
     if (error == DS_OK && !request->buffer) {
-        error = pool_take(machine.pool, request->owner->payer, request->bytes, &from_pool);
+        error =
+            pool_take(session_machine.pool, request->owner->payer, request->bytes, &from_pool);
         if (error != DS_OK)
             result->why = "the pool or the payer's limit is exhausted";
     }
@@ -241,7 +241,7 @@ static enum ds_error request_locked(const struct session_request *request,
         result->why = error == DS_EBUSY ? "the half has an owner" : "no page for the DS area";
     }
     if (from_pool)
-        pool_give_back(machine.pool, from_pool);
+        pool_give_back(session_machine.pool, from_pool);
     return error;
 }
 
@@ -252,172 +252,10 @@ enum ds_error session_request(const struct session_request *request,
     enum ds_error error;
 
     *result = (struct session_result){.why = "another call is in progress"};
-    if (session_call_in_progress() || !lock_take(&lock, &flags))
+    if (session_call_in_progress() || !lock_take(&session_lock, &flags))
         return DS_EBUSY;
     result->why = "none";
     error = request_locked(request, result);
-    lock_release(&lock, flags);
+    lock_release(&session_lock, flags);
     return error;
-}
-
-/* The context is held, and not loaded on another processor. */
-static enum ds_error give_up(struct session *session)
-{
-    struct ds_context *context = session->context;
-    struct ds_area *area = context->area;
-    void *from_pool = session->from_pool;
-    bool armed = session->pmi.armed && context->loaded;
-    enum ds_error error;
-
-    session_hold(session);
-    error = context_release(context, DS_HALF_BTS);
-    if (error != DS_OK) {
-        session_unhold(session);
-        session_go(session);
-        return error;
-    }
-    /* The PEBS half keeps the area: it must not name a buffer that is gone. */
-    if (context->area == area)
-        area->bts_base = area->bts_index = area->bts_maximum = area->bts_threshold = 0;
-    if (armed)
-        apic_lvt_perf_write(machine.lvt | LVT_MASKED);
-    *session = (struct session){0};
-    return from_pool ? pool_give_back(machine.pool, from_pool) : DS_OK;
-}
-
-/* *where is the processor that has it loaded when that is why it cannot be released here. */
-static enum ds_error release_locked(struct session *session, unsigned *where)
-{
-    struct ds_context *context = session->context;
-    enum ds_error error;
-    bool taken;
-
-    if (!context_hold(context, &taken)) {
-        if (!context->loaded)
-            return DS_EBUSY;
-        *where = context->loaded_cpu;
-        return DS_EPERM;
-    }
-    error = give_up(session);
-    /* Held on, unless it went with its last half: the PEBS half may be the other's. */
-    if (taken && context->holder == cpu_index() + 1 && !context->loaded)
-        context_drop(context);
-    return error;
-}
-
-static enum ds_error release(session_id id, uint64_t owner, unsigned *where)
-{
-    irqflags_t flags;
-    struct session *session;
-    enum ds_error error;
-
-    *where = CPU_MAX;
-    if (session_call_in_progress() || !lock_take(&lock, &flags))
-        return DS_EBUSY;
-    session = session_find(id);
-    if (!session)
-        error = DS_ESRCH;
-    else if (session->owner->id != owner)
-        error = DS_EPERM;
-    else
-        error = release_locked(session, where);
-    lock_release(&lock, flags);
-    return error;
-}
-
-enum ds_error session_release_here(session_id id, const struct ds_owner *caller)
-{
-    unsigned where;
-
-    return release(id, caller->id, &where);
-}
-
-/* On the processor that had it loaded when it was asked. */
-static uint64_t release_there(uint64_t id, uint64_t owner)
-{
-    unsigned where;
-    enum ds_error error = release(id, owner, &where);
-
-    return where == CPU_MAX ? error : DS_EBUSY;
-}
-
-/*
- * Where it is loaded may change between two looks, and there may be a call in progress there.
- */
-enum ds_error session_release(session_id id, const struct ds_owner *caller)
-{
-    for (unsigned tries = 0; tries < SESSION_RELEASE_TRIES; tries++) {
-        unsigned where;
-        uint64_t answer = release(id, caller->id, &where);
-
-        if (where == CPU_MAX)
-            return (enum ds_error)answer;
-        if (!cross_call(where, release_there, id, caller->id, &answer))
-            return DS_EBUSY;
-        if (answer != DS_EBUSY)
-            return (enum ds_error)answer;
-        __builtin_ia32_pause();
-    }
-    return DS_EBUSY;
-}
-
-/* The entry's session if it is that owner's, or traces that task. */
-static session_id match(size_t entry, const struct ds_owner *owner, const struct ds_task *task,
-                        struct ds_owner *found)
-{
-    const struct session *session = &sessions[entry];
-    session_id id = 0;
-    irqflags_t flags;
-
-    if (!lock_take(&lock, &flags))
-        return 0;
-    if (session->id && ((owner && session->owner->id == owner->id) ||
-                        (task && session->context->task == task))) {
-        id = session->id;
-        *found = *session->owner;
-    }
-    lock_release(&lock, flags);
-    return id;
-}
-
-static size_t release_all(const struct ds_owner *owner, const struct ds_task *task)
-{
-    size_t left = 0;
-
-    if (session_call_in_progress())
-        return SESSIONS_MOST;
-    for (size_t i = 0; i < SESSIONS_MOST; i++) {
-        struct ds_owner found;
-        session_id id = sessions[i].id ? match(i, owner, task, &found) : 0;
-
-        left += id && session_release(id, &found) != DS_OK;
-    }
-    return left;
-}
-
-size_t session_owner_died(const struct ds_owner *owner)
-{
-    return release_all(owner, NULL);
-}
-
-size_t session_task_ended(struct ds_task *task)
-{
-    return release_all(NULL, task);
-}
-
-void session_processor_leaves(void)
-{
-    irqflags_t flags = irq_save();
-    struct ds_context *context = context_loaded();
-    struct session *session = session_in(context);
-
-    if (session) {
-        session_hold(session);
-        if (session->pmi.armed)
-            apic_lvt_perf_write(machine.lvt | LVT_MASKED);
-    }
-    context_leave();
-    if (session)
-        session_unhold(session);
-    irq_restore(flags);
 }

@@ -6,6 +6,7 @@
 #include "ds/pmi.h"
 #include "ds/records.h"
 #include "ds/session.h"
+#include "hw/lock.h"
 
 struct session {
     session_id id; /* 0: this entry is free */
@@ -24,6 +25,10 @@ struct session {
     uint64_t unmarked; /* marks that found no room since the last one that did */
     uint32_t mode;     /* the last that was marked */
 };
+
+extern struct session_machine session_machine;
+extern struct session session_table[SESSIONS_MOST];
+extern struct lock session_lock; /* request and release */
 
 /*
  * Puts a mark into the ring of a session that wants any, with the time where its kind has one;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Round robin. A trap handler's frame is the interrupted task's registers: switching is putting
- * another task's in their place before the handler returns.
+ * Round robin, on each processor by itself. A trap handler's frame is the interrupted task's
+ * registers: switching is putting another task's in their place before the handler returns.
  */
 #include "guest/schedule.h"
 
@@ -13,6 +13,19 @@
 
 #define SCHEDULE_DONE 1
 
+struct turn *schedule_turn(struct schedule *s)
+{
+    return &s->turn[cpu_index()];
+}
+
+/* Of this processor, and to stay there. The look at whose it is comes first. */
+static bool can_run(const struct task *task)
+{
+    return __atomic_load_n(&task->cpu, __ATOMIC_ACQUIRE) == cpu_index() &&
+           task->next_cpu == cpu_index() &&
+           __atomic_load_n(&task->state, __ATOMIC_ACQUIRE) == TASK_READY;
+}
+
 static struct task *next_ready(struct schedule *s, const struct task *after)
 {
     unsigned from = after ? after->slot + 1 : 0;
@@ -20,28 +33,32 @@ static struct task *next_ready(struct schedule *s, const struct task *after)
     for (unsigned i = 0; i < TASKS_MOST; i++) {
         struct task *task = &s->tasks[(from + i) % TASKS_MOST];
 
-        if (task->state == TASK_READY)
+        if (can_run(task))
             return task;
     }
     return NULL;
 }
 
+/* What is left of it here is in memory: from now on it may be another processor's. */
 static void told(struct schedule *s, struct task *from, struct task *to)
 {
     if (s->switched)
         s->switched(s->context, from, to);
+    if (from)
+        __atomic_store_n(&from->cpu, from->next_cpu, __ATOMIC_RELEASE);
 }
 
 void schedule_depart(struct schedule *s)
 {
-    struct task *from = s->current;
+    struct turn *turn = schedule_turn(s);
+    struct task *from = turn->current;
 
     if (!from)
         return;
     fpu_save(&from->fpu);
-    s->current = NULL;
+    turn->current = NULL;
     told(s, from, NULL);
-    paging_load(s->outer_cr3);
+    paging_load(turn->outer_cr3);
 }
 
 /* The hook comes last: from there on the new task may be traced. */
@@ -50,7 +67,7 @@ static void arrive(struct schedule *s, struct task *from, struct task *to)
     fpu_load(&to->fpu);
     paging_load(to->space.cr3);
     apic_timer_oneshot(s->slice_ticks);
-    s->current = to;
+    schedule_turn(s)->current = to;
     to->slices++;
     to->frame.rflags &= ~RFLAGS_TF;
     if (task_step(to) != STEP_NONE)
@@ -64,26 +81,27 @@ static void arrive(struct schedule *s, struct task *from, struct task *to)
  */
 static bool switch_away(struct schedule *s, struct trap_frame *frame)
 {
-    struct task *from = s->current, *to;
+    struct turn *turn = schedule_turn(s);
+    struct task *from = turn->current, *to;
 
     if (from)
         from->frame = *frame;
     to = next_ready(s, from);
-    if (!to || s->switches >= s->most_switches) {
+    if (!to || turn->switches >= turn->most_switches) {
         schedule_depart(s);
         user_leave(frame, SCHEDULE_DONE);
     }
     if (from)
         fpu_save(&from->fpu);
-    s->switches++;
+    turn->switches++;
     arrive(s, from, to);
     *frame = to->frame;
     return true;
 }
 
-static bool ours(const struct schedule *s, const struct trap_frame *frame)
+static bool ours(struct schedule *s, const struct trap_frame *frame)
 {
-    return s->current && trap_from_user(frame);
+    return schedule_turn(s)->current && trap_from_user(frame);
 }
 
 static bool on_timer(struct trap_frame *frame, void *arg)
@@ -97,7 +115,9 @@ static bool on_fault(struct trap_frame *frame, void *arg)
 
     if (!ours(s, frame))
         return false;
-    task_end(s, s->current, TASK_FAULTED, frame->rip);
+    if (s->faulted)
+        s->faulted(s->context, schedule_turn(s)->current, frame);
+    task_end(s, schedule_turn(s)->current, TASK_FAULTED, frame->rip);
     return switch_away(s, frame);
 }
 
@@ -105,79 +125,94 @@ static bool on_fault(struct trap_frame *frame, void *arg)
 static bool on_debug(struct trap_frame *frame, void *arg)
 {
     struct schedule *s = arg;
+    struct task *task = schedule_turn(s)->current;
 
     if (!ours(s, frame))
         return false;
     if (s->debugged)
         s->debugged(s->context);
     dr6_write(dr6_read() & ~DR6_BS);
-    s->current->steps++;
-    s->current->frame = *frame; /* for who is told */
-    task_tell(s->current, TASK_STEPPED, frame->rip);
-    *frame = s->current->frame;
+    task->steps++;
+    task->frame = *frame; /* for who is told */
+    task_tell(task, TASK_STEPPED, frame->rip);
+    *frame = task->frame;
     frame->rflags &= ~RFLAGS_TF;
-    if (task_step(s->current) != STEP_NONE)
+    if (task_step(task) != STEP_NONE)
         frame->rflags |= RFLAGS_TF;
-    return s->current->state == TASK_READY || switch_away(s, frame);
+    return task->state == TASK_READY || switch_away(s, frame);
 }
 
-static void clone(struct schedule *s, struct trap_frame *frame)
+static bool clone(struct schedule *s, struct task *parent, struct trap_frame *frame)
 {
-    struct task *child = task_clone(s, s->current, frame);
+    struct task *child = task_clone(s, parent, frame);
 
     frame->rax = child ? child->id : UINT64_MAX;
     if (child)
-        task_tell(s->current, TASK_CLONED, child->id);
+        task_tell(parent, TASK_CLONED, child->id);
+    return true;
 }
 
 static bool kill(struct schedule *s, struct trap_frame *frame)
 {
     struct task *victim = task_find(s, (uint32_t)frame->rdi);
 
+    if (victim && victim->cpu != cpu_index())
+        victim = NULL;
     frame->rax = victim ? 0 : UINT64_MAX;
     if (victim)
         task_end(s, victim, TASK_KILLED, 0);
-    return s->current || switch_away(s, frame);
+    return schedule_turn(s)->current || switch_away(s, frame);
 }
 
-static bool wait(struct schedule *s, struct trap_frame *frame)
+static bool wait(struct schedule *s, struct task *task, struct trap_frame *frame)
 {
-    frame->rax = s->current->events;
-    s->current->events = 0;
+    frame->rax = task->events;
+    task->events = 0;
     if (frame->rax)
         return true;
-    s->current->state = TASK_WAITING;
+    task->state = TASK_WAITING;
     return switch_away(s, frame);
+}
+
+static bool move(struct schedule *s, struct task *task, struct trap_frame *frame)
+{
+    bool moves = frame->rdi < CPU_MAX && task_move(s, task, (unsigned)frame->rdi);
+
+    frame->rax = moves ? 0 : UINT64_MAX;
+    return task->next_cpu == task->cpu || switch_away(s, frame);
 }
 
 static bool on_service(struct trap_frame *frame, void *arg)
 {
     struct schedule *s = arg;
+    struct task *task = schedule_turn(s)->current;
 
     if (!ours(s, frame))
         return false;
     switch (frame->rax) {
     case SERVICE_EXIT:
-        task_end(s, s->current, TASK_EXITED, frame->rdi);
+        task_end(s, task, TASK_EXITED, frame->rdi);
         return switch_away(s, frame);
     case SERVICE_TASK_SELF:
-        frame->rax = s->current->id;
+        frame->rax = task->id;
         return true;
     case SERVICE_TASK_CLONE:
-        clone(s, frame);
-        return true;
+        return clone(s, task, frame);
     case SERVICE_TASK_YIELD:
         frame->rax = 0;
         return switch_away(s, frame);
     case SERVICE_TASK_KILL:
         return kill(s, frame);
     case SERVICE_TASK_WAIT:
-        return wait(s, frame);
+        return wait(s, task, frame);
+    case SERVICE_TASK_MOVE:
+        return move(s, task, frame);
     default:
-        if (!s->service || !s->service(s->context, s->current, frame))
+        if (!s->service || !s->service(s->context, task, frame))
             frame->rax = UINT64_MAX;
         /* It may have stopped, or ended, whoever called. */
-        return (s->current && s->current->state == TASK_READY) || switch_away(s, frame);
+        return (schedule_turn(s)->current && task->state == TASK_READY) ||
+               switch_away(s, frame);
     }
 }
 
@@ -197,7 +232,7 @@ void schedule_open(struct schedule *s, uint32_t slice_ticks)
 {
     memset(s, 0, sizeof(*s));
     s->slice_ticks = slice_ticks;
-    s->outer_cr3 = paging_current();
+    s->processors = 1;
     for (unsigned i = 0; i < TASK_VECTORS; i++)
         s->outer[i] = trap_set(handlers[i].vector, handlers[i].handler, s);
 }
@@ -214,14 +249,16 @@ void schedule_close(struct schedule *s)
 void schedule_run(struct schedule *s, uint64_t most_switches)
 {
     struct task *first = next_ready(s, NULL);
-    static struct trap_frame frame;
-    static struct fpu_image outer;
+    struct turn *turn = schedule_turn(s);
+    struct trap_frame frame;
+    struct fpu_image outer;
 
     if (!first)
         return;
     fpu_save(&outer);
-    s->switches = 0;
-    s->most_switches = most_switches;
+    turn->outer_cr3 = paging_current();
+    turn->switches = 0;
+    turn->most_switches = most_switches;
     arrive(s, NULL, first);
     frame = first->frame;
     user_run(&frame);

@@ -9,6 +9,9 @@ struct task *task_clone(struct schedule *s, const struct task *parent,
                         const struct trap_frame *frame);
 void task_tell(struct task *task, enum task_event event, uint64_t value);
 
+/* This processor's part. */
+struct turn *schedule_turn(struct schedule *s);
+
 /* The current task stops running: the hook sees it go, its CR3 is not in force any more. */
 void schedule_depart(struct schedule *s);
 

@@ -51,29 +51,51 @@ static void demolish(struct task *task)
     task->space.cr3 = 0;
 }
 
+/* An entry that no other processor takes at the same time. */
+static bool reserve(struct task *task)
+{
+    enum task_state state = __atomic_load_n(&task->state, __ATOMIC_ACQUIRE);
+
+    return (state == TASK_FREE || state == TASK_ENDED) &&
+           __atomic_compare_exchange_n(&task->state, &state, TASK_MADE, false, __ATOMIC_ACQUIRE,
+                                       __ATOMIC_RELAXED);
+}
+
+/* base 0: a region of its own. */
 static struct task *fresh(struct schedule *s, uint64_t base)
 {
+    unsigned cpu = cpu_index();
+    uint32_t id;
+
     for (unsigned i = 0; i < TASKS_MOST; i++) {
         struct task *task = &s->tasks[i];
 
-        if (task->state != TASK_FREE && task->state != TASK_ENDED)
+        if (!reserve(task))
             continue;
-        *task = (struct task){.slot = i, .base = base};
+        id = __atomic_add_fetch(&s->created, 1, __ATOMIC_RELAXED);
+        *task = (struct task){.slot = i, .state = TASK_MADE, .cpu = cpu, .next_cpu = cpu};
+        task->base = base ? base : USER_WINDOW + id * TASK_REGION_BYTES;
         if (!build(task)) {
             demolish(task);
+            task->state = TASK_FREE;
             return NULL;
         }
         fpu_start(&task->fpu);
-        task->id = ++s->created;
-        task->state = TASK_READY;
+        task->id = id;
         return task;
     }
     return NULL;
 }
 
+static struct task *ready(struct task *task)
+{
+    __atomic_store_n(&task->state, TASK_READY, __ATOMIC_RELEASE);
+    return task;
+}
+
 struct task *task_create(struct schedule *s, const struct workload *workload, uint64_t argument)
 {
-    struct task *task = fresh(s, USER_WINDOW + (s->created + 1) * TASK_REGION_BYTES);
+    struct task *task = fresh(s, 0);
     uint64_t back;
 
     if (!task)
@@ -84,7 +106,7 @@ struct task *task_create(struct schedule *s, const struct workload *workload, ui
     user_frame_init(&task->frame, task->base + (uint64_t)(int64_t)workload->entry,
                     task->high - 8, true);
     task->frame.rdi = task->data;
-    return task;
+    return ready(task);
 }
 
 /* A copy of everything but who watches: a trace is its owner's business, not its child's. */
@@ -101,13 +123,14 @@ struct task *task_clone(struct schedule *s, const struct task *parent,
     child->frame.rax = 0;
     child->frame.rflags &= ~RFLAGS_TF;
     fpu_save(&child->fpu);
-    return child;
+    return ready(child);
 }
 
 struct task *task_find(struct schedule *s, uint32_t id)
 {
     for (unsigned i = 0; i < TASKS_MOST; i++)
-        if (id && s->tasks[i].id == id && s->tasks[i].state != TASK_ENDED)
+        if (id && s->tasks[i].id == id && s->tasks[i].state >= TASK_READY &&
+            s->tasks[i].state < TASK_ENDING)
             return &s->tasks[i];
     return NULL;
 }
@@ -124,16 +147,27 @@ void task_tell(struct task *task, enum task_event event, uint64_t value)
 
 void task_end(struct schedule *s, struct task *task, enum task_end end, uint64_t code)
 {
-    if (task->state == TASK_ENDED || task->state == TASK_FREE)
+    if (task->state < TASK_READY || task->state >= TASK_ENDING)
         return;
-    if (task == s->current)
+    if (task == schedule_turn(s)->current)
         schedule_depart(s);
-    task->state = TASK_ENDED;
+    task->state = TASK_ENDING;
     task->end = end;
     task->code = code;
     task_tell(task, TASK_OVER, end);
     task->watches = NULL;
     demolish(task);
+    __atomic_store_n(&task->state, TASK_ENDED, __ATOMIC_RELEASE);
+}
+
+bool task_move(struct schedule *s, struct task *task, unsigned cpu)
+{
+    if (cpu >= CPU_MAX || !(s->processors >> cpu & 1))
+        return false;
+    task->next_cpu = cpu;
+    if (task != schedule_turn(s)->current)
+        __atomic_store_n(&task->cpu, cpu, __ATOMIC_RELEASE);
+    return true;
 }
 
 void task_continue(struct task *task)

@@ -3,11 +3,15 @@
  * Tasks: workloads in ring 3, each in an address space of its own with x87 and SSE state,
  * switched in turn by the local APIC's timer. Nothing here knows about tracing: who watches a
  * task subscribes to its events, and one hook is called at each switch.
+ *
+ * A task belongs to one processor, which alone runs and changes it; others may look. It can be
+ * handed on, by itself or while nobody runs it.
  */
 #ifndef GUEST_TASK_H
 #define GUEST_TASK_H
 
 #include "guest/workload.h"
+#include "hw/cpu.h"
 #include "hw/fpu.h"
 #include "hw/paging.h"
 #include "hw/trap.h"
@@ -23,9 +27,11 @@
 
 enum task_state {
     TASK_FREE,
+    TASK_MADE, /* by some processor, not ready yet */
     TASK_READY,
     TASK_STOPPED, /* by a step, until task_continue */
     TASK_WAITING, /* for an event */
+    TASK_ENDING,  /* those who watch are being told */
     TASK_ENDED
 };
 enum task_end { TASK_EXITED = 1, TASK_KILLED, TASK_FAULTED };
@@ -36,6 +42,7 @@ enum task_end { TASK_EXITED = 1, TASK_KILLED, TASK_FAULTED };
 #define SERVICE_TASK_YIELD 0x22
 #define SERVICE_TASK_KILL  0x23 /* rdi = number; rax = 0, -1 there is none */
 #define SERVICE_TASK_WAIT  0x24 /* rax = events, a bit each, once there are any */
+#define SERVICE_TASK_MOVE  0x25 /* rdi = processor that runs it on; rax = 0, -1 it does not */
 
 /* The step wishes of all who watch a task merge: the finer one is in force. */
 enum task_step { STEP_NONE, STEP_BLOCK, STEP_SINGLE };
@@ -60,6 +67,7 @@ struct task_watch {
 struct task {
     uint32_t id; /* 1, 2, ...; never comes back */
     unsigned slot;
+    unsigned cpu, next_cpu; /* differ while it is being handed on */
     enum task_state state;
     enum task_end end;
     uint64_t code; /* of its exit; the faulting RIP of TASK_FAULTED */
@@ -73,17 +81,24 @@ struct task {
     struct task_watch *watches;
 };
 
+/* One processor's part. */
+struct turn {
+    struct task *current;
+    uint64_t switches, most_switches; /* of the last schedule_run */
+    uint64_t outer_cr3;
+};
+
 struct schedule {
     struct task tasks[TASKS_MOST];
-    struct task *current;
+    struct turn turn[CPU_MAX];
     uint32_t created;
-    uint64_t switches, most_switches;
     uint32_t slice_ticks;
-    uint64_t outer_cr3;
+    uint64_t processors; /* a bit for each that runs tasks; the first alone to begin with */
     struct trap_slot outer[TASK_VECTORS];
     /* Of the caller. IF is 0 in all of them. */
     void (*switched)(void *context, struct task *from, struct task *to); /* either NULL */
     void (*debugged)(void *context);                                     /* #DB was taken */
+    void (*faulted)(void *context, struct task *task, const struct trap_frame *frame);
     bool (*service)(void *context, struct task *caller, struct trap_frame *frame);
     void *context;
 };
@@ -93,17 +108,27 @@ void schedule_open(struct schedule *s, uint32_t slice_ticks);
 /* Ends every task that is left, each with its TASK_OVER. */
 void schedule_close(struct schedule *s);
 
-/* NULL: no entry, or the page pool is empty. It runs from the next schedule_run on. */
+/* NULL: no entry, or the page pool is empty. It runs from the next schedule_run of this
+ * processor on. */
 struct task *task_create(struct schedule *s, const struct workload *workload,
                          uint64_t argument);
 /* The task of that number that has not ended, or NULL. */
 struct task *task_find(struct schedule *s, uint32_t id);
 
-/* Runs until no task is ready, or so many switches were made. Leaves untraced code only when
- * the hook has seen the last task depart. */
+/*
+ * Runs this processor's tasks until none is ready, or so many switches were made. Leaves
+ * untraced code only when the hook has seen the last task depart.
+ */
 void schedule_run(struct schedule *s, uint64_t most_switches);
 
-/* Ends a task, wherever it stands; its memory goes back, its watches are told first. */
+/*
+ * Hands a task of this processor on: at once, or when the one that runs has departed, whole.
+ * False, and nothing done: that processor is not one of s->processors.
+ */
+bool task_move(struct schedule *s, struct task *task, unsigned cpu);
+
+/* Ends a task of this processor, or one that nobody runs; its memory goes back, its watches are
+ * told first. */
 void task_end(struct schedule *s, struct task *task, enum task_end end, uint64_t code);
 void task_continue(struct task *task);
 /* Adds bits to what it waits for, and wakes it. */

@@ -3,11 +3,16 @@
 #include "harness/tasks.h"
 
 #include "ds/broker.h"
+#include "ds/records.h"
+#include "harness/company.h"
 #include "harness/suite.h"
 #include "hw/apic.h"
+#include "hw/cross_call.h"
 #include "hw/msr.h"
 #include "hw/regs.h"
 #include "hw/string.h"
+
+#define COMPANY_MS 15000ull /* of any stretch on several processors */
 
 static struct tasks tasks;
 
@@ -17,11 +22,22 @@ static void switched(void *context, struct task *from, struct task *to)
     struct tasks *t = context;
     uint64_t wish = to && task_step(to) == STEP_BLOCK ? DEBUGCTL_BTF : 0;
 
-    if (to)
+    if (to) {
         t->ds[to->slot].id = to->id;
+        t->ds[to->slot].mode = RECORD_MODE_OF(3, to->frame.rflags & RFLAGS_IF);
+    }
     session_switch(from ? &t->ds[from->slot] : NULL, to ? &t->ds[to->slot] : NULL);
     broker_set(BROKER_BLOCK_STEP, wish);
-    t->stale += (sessions_debugctl() & DEBUGCTL_BTF) != wish;
+    if ((sessions_debugctl() & DEBUGCTL_BTF) != wish)
+        __atomic_add_fetch(&t->stale, 1, __ATOMIC_RELAXED);
+}
+
+static void faulted(void *context, struct task *task, const struct trap_frame *frame)
+{
+    (void)context;
+    (void)task;
+    session_exception((unsigned)frame->vector,
+                      frame->vector == VECTOR_PF ? cr2_read() : frame->rip, frame->error);
 }
 
 static void debugged(void *context)
@@ -59,10 +75,84 @@ static void close_tasks(void *arg)
 {
     struct tasks *t = arg;
 
+    tasks_alone(t);
     schedule_close(&t->schedule);
     broker_clear(BROKER_BLOCK_STEP);
     EXPECT(t->sessions->run, !t->stuck, "%u deaths left a session", t->stuck);
     EXPECT(t->sessions->run, !t->stale, "BTF was stale after %u switches", t->stale);
+}
+
+/* --- on all processors */
+
+/* On another one. Interrupts are off between two runs: what others ask is served by hand. */
+static uint64_t keep_running(void *arg)
+{
+    struct tasks *t = arg;
+
+    while (!t->stop && tsc_read() < t->enough) {
+        schedule_run(&t->schedule, 1000);
+        cross_call_serve();
+        cpu_pause();
+    }
+    broker_clear(BROKER_BLOCK_STEP);
+    return 0;
+}
+
+unsigned tasks_company(struct tasks *t)
+{
+    struct run *run = t->sessions->run;
+    unsigned others = company_count(run);
+
+    t->enough = tsc_read() + run->platform->tsc_khz * COMPANY_MS;
+    for (unsigned i = 1; i <= others; i++) {
+        company_start(run, i, keep_running, t);
+        t->others = i;
+        t->schedule.processors |= 1ull << i;
+    }
+    return others + 1;
+}
+
+/* One that does not come back must not keep the check from ending. */
+void tasks_alone(struct tasks *t)
+{
+    uint64_t value;
+
+    t->stop = true;
+    for (; t->others; t->others--)
+        if (!t->sessions->run->platform->other_wait(t->others, &value))
+            run_error(t->sessions->run, "processor %u does not come back", t->others);
+}
+
+void tasks_send(struct tasks *t, struct task *task, unsigned processor)
+{
+    NEED(t->sessions->run, task_move(&t->schedule, task, processor),
+         "processor %u is not there", processor);
+    t->ds[task->slot].cpu = processor;
+}
+
+static bool busy(const struct task *task)
+{
+    enum task_state state = __atomic_load_n(&task->state, __ATOMIC_ACQUIRE);
+
+    return state == TASK_READY || state == TASK_ENDING || task->cpu != task->next_cpu;
+}
+
+bool tasks_settle(struct tasks *t)
+{
+    uint64_t start = tsc_read(), limit = suite_state()->platform->tsc_khz * COMPANY_MS;
+
+    while (tsc_read() - start < limit) {
+        bool any = false;
+
+        schedule_run(&t->schedule, 1000);
+        cross_call_serve();
+        for (unsigned i = 0; i < TASKS_MOST; i++)
+            any |= busy(&t->schedule.tasks[i]);
+        if (!any)
+            return true;
+        cpu_pause();
+    }
+    return false;
 }
 
 /* The timer counts down at a rate that nothing enumerates everywhere. */
@@ -95,6 +185,7 @@ struct tasks *tasks_open(struct run *run, uint32_t lvt)
     schedule_open(&t->schedule, tasks_ticks(TASKS_SLICE_US));
     t->schedule.switched = switched;
     t->schedule.debugged = debugged;
+    t->schedule.faulted = faulted;
     t->schedule.context = t;
     run_defer(run, close_tasks, t);
     return t;

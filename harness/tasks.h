@@ -20,11 +20,26 @@ struct tasks {
     struct task_watch keep[TASKS_MOST]; /* frees what a task held or was traced by */
     unsigned stale;                     /* switches after which BTF was not what was wished */
     unsigned stuck;                     /* sessions that a death did not release */
+    unsigned others;                    /* processors beside this one that run tasks, too */
+    uint64_t enough;                    /* time-stamp counter when they stop at the latest */
+    volatile bool stop;
     void (*over)(struct tasks *t, struct task *task); /* before that; may be NULL */
     void *context;
 };
 
 struct tasks *tasks_open(struct run *run, uint32_t lvt);
+
+/*
+ * Every other processor runs the tasks that are its own, beside the check, until
+ * tasks_alone: the number of all processors. One such stretch in a check.
+ */
+unsigned tasks_company(struct tasks *t);
+void tasks_alone(struct tasks *t);
+/* Hands a task that nobody runs to another processor. */
+void tasks_send(struct tasks *t, struct task *task, unsigned processor);
+/* Runs this processor's tasks until all tasks have ended or wait; false when that takes long.
+ */
+bool tasks_settle(struct tasks *t);
 
 /* Ticks of this processor's APIC timer, measured once against the time-stamp counter. */
 uint32_t tasks_ticks(uint32_t microseconds);

@@ -14,6 +14,7 @@
  */
 #define CHECK_GROUP "66 smp"
 #include "ds/broker.h"
+#include "harness/company.h"
 #include "harness/trace.h"
 #include "hw/apic.h"
 #include "hw/msr.h"
@@ -27,15 +28,6 @@ static const struct other_processor *other(struct run *run)
 
     NEED(run, found, "the other processor did not come");
     return found;
-}
-
-static uint64_t on_other(struct run *run, uint64_t (*fn)(void *), void *arg)
-{
-    uint64_t value = 0;
-
-    NEED(run, run->platform->other_run(1, fn, arg), "the other processor is busy");
-    NEED(run, run->platform->other_wait(1, &value), "the other processor does not answer");
-    return value;
 }
 
 struct registers {
@@ -73,15 +65,15 @@ CHECK(registers, .name = "smp.registers", .clauses = "RST-04", .kind = MUST,
 
     other(run);
     EXPECT_EQ(run, write_registers(&ours), 0, "vector, here");
-    EXPECT_EQ(run, on_other(run, write_registers, &theirs), 0, "vector, there");
+    EXPECT_EQ(run, company_call(run, 1, write_registers, &theirs), 0, "vector, there");
     read_registers(&back);
     EXPECT_EQ(run, back.debugctl, ours.debugctl, "IA32_DEBUGCTL here");
     EXPECT_EQ(run, back.ds_area, ours.ds_area, "IA32_DS_AREA here");
-    on_other(run, read_registers, &back);
+    company_call(run, 1, read_registers, &back);
     EXPECT_EQ(run, back.debugctl, theirs.debugctl, "IA32_DEBUGCTL there");
     EXPECT_EQ(run, back.ds_area, theirs.ds_area, "IA32_DS_AREA there");
     broker_resync();
-    on_other(run, resync, NULL);
+    company_call(run, 1, resync, NULL);
 }
 
 /* Tracing there; the area is given back, so that this processor can tear the trace down. */
@@ -116,14 +108,13 @@ static void start_there(struct run *run, struct job *job, struct guest_run *r)
     *r = (struct guest_run){.workload = trace_find(run, "bench.loop"), .argument = LOOPS};
     job->t->argument = LOOPS;
     job->call = guest_prepare(trace_guest(run), r);
-    NEED(run, run->platform->other_run(1, trace_there, job), "the other processor is busy");
+    company_start(run, 1, trace_there, job);
 }
 
 static void finish_there(struct run *run, struct job *job, struct guest_run *r)
 {
-    uint64_t error = 0;
+    uint64_t error = company_wait(run, 1);
 
-    NEED(run, run->platform->other_wait(1, &error), "the other processor does not answer");
     guest_finish(trace_guest(run), r, job->returned);
     NEED(run, error == DS_OK, "the trace there is refused: %u", (unsigned)error);
     trace_collect(job->t);
@@ -185,9 +176,9 @@ CHECK(shared_area, .name = "smp.shared_area", .clauses = "RST-05", .kind = SOFTW
     other(run);
     trace_open(run, &t, &(struct trace_setup){.records = 64});
     NEED(run, broker_set_ds_area(t.area) == DS_OK, "the area is refused here");
-    EXPECT_EQ(run, on_other(run, take_area, t.area), DS_EBUSY, "the same area there");
+    EXPECT_EQ(run, company_call(run, 1, take_area, t.area), DS_EBUSY, "the same area there");
     broker_set_ds_area(NULL);
-    EXPECT_EQ(run, on_other(run, take_area, t.area), DS_OK, "the area there, now free");
+    EXPECT_EQ(run, company_call(run, 1, take_area, t.area), DS_OK, "the area there, now free");
 }
 
 CHECK(after_init, .name = "smp.after_init", .clauses = "RST-01 RST-02", .kind = MUST,

@@ -1,0 +1,434 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * Sessions on all processors.
+ *
+ * Claim: each processor has a context, an area and a buffer of its own, and traces of all run
+ *   at once; scopes exclude each other on one processor and not on the machine; what is refused
+ *   on one changes nothing on another; a session can be released from anywhere, and the wait
+ *   for who has it loaded ends.
+ * How: each processor runs a loop at an address of its own until all have come to theirs; a
+ *   record says by its target whose it is. Registers are read on the processor they belong to.
+ * Wrong if: a processor's work is seen by no other because they run by turns: they wait for
+ *   each other inside their traces.
+ */
+#define CHECK_GROUP "67 smp.session"
+#include "ds/broker.h"
+#include "harness/company.h"
+#include "harness/sessions.h"
+#include "hw/apic.h"
+#include "hw/cpu.h"
+#include "hw/cross_call.h"
+#include "hw/regs.h"
+
+#define FIXED (LVT_DELIVERY_FIXED | VECTOR_PMI)
+#define RING  128
+#define MOST  4 /* processors that take part; the others look on */
+
+/* Copies of one loop, each of another length so that they stay copies. Returns its target. */
+#define LOOP(n)                                                                                \
+    static uint64_t loop_##n(uint64_t rounds)                                                  \
+    {                                                                                          \
+        uint64_t top;                                                                          \
+                                                                                               \
+        __asm__ volatile(".fill " #n ", 1, 0x90\n\tlea 1f(%%rip), %1\n1:\tdec %0\n\tjnz 1b"    \
+                         : "+r"(rounds), "=&r"(top)                                            \
+                         :                                                                     \
+                         : "cc");                                                              \
+        return top;                                                                            \
+    }
+LOOP(0)
+LOOP(1)
+LOOP(2)
+LOOP(3)
+static uint64_t (*const loops[MOST])(uint64_t) = {loop_0, loop_1, loop_2, loop_3};
+
+/* One processor's part of a check. */
+struct part {
+    struct sessions *s;
+    struct ds_owner *owner;
+    struct session_request request;
+    session_id id;
+    enum ds_error error;
+    uint64_t top, debugctl, area;
+    unsigned together, bad;
+    size_t records;
+};
+static struct part parts[MOST];
+static volatile unsigned inside;
+
+static unsigned everybody(struct run *run, struct sessions *s)
+{
+    unsigned count = company_count(run) + 1;
+
+    count = count < MOST ? count : MOST;
+    inside = 0;
+    for (unsigned i = 0; i < count; i++) {
+        parts[i] = (struct part){.s = s, .owner = &s->debugger, .together = count};
+        parts[i].request = sessions_request(s, RING);
+        parts[i].request.kernel = true;
+    }
+    return count;
+}
+
+/* Runs fn on every processor at once, on this one too. */
+static void on_all(struct run *run, unsigned count, uint64_t (*fn)(void *))
+{
+    for (unsigned i = 1; i < count; i++)
+        company_start(run, i, fn, &parts[i]);
+    fn(&parts[0]);
+    for (unsigned i = 1; i < count; i++)
+        company_wait(run, i);
+}
+
+static uint64_t registers(void *arg)
+{
+    struct part *part = arg;
+
+    part->debugctl = sessions_debugctl();
+    part->area = sessions_ds_area();
+    return 0;
+}
+
+static uint64_t ask(void *arg)
+{
+    struct part *part = arg;
+    struct session_result result;
+
+    part->error = session_request(&part->request, &result);
+    part->id = result.id;
+    return registers(part);
+}
+
+static void expect_idle(struct run *run, unsigned count)
+{
+    on_all(run, count, registers);
+    for (unsigned i = 0; i < count; i++) {
+        EXPECT_EQ(run, parts[i].debugctl, 0, "IA32_DEBUGCTL");
+        EXPECT_EQ(run, parts[i].area, 0, "IA32_DS_AREA");
+    }
+}
+
+/* Traced until all are; the last of the loop's rounds come when nobody waits any more. */
+static uint64_t loop_together(void *arg)
+{
+    struct part *part = arg;
+    uint64_t start = tsc_read(), limit = part->s->run->platform->tsc_khz * 5000;
+
+    ask(part);
+    __atomic_add_fetch(&inside, 1, __ATOMIC_ACQ_REL);
+    while (inside < part->together && tsc_read() - start < limit)
+        loops[part - parts](10);
+    part->bad = inside < part->together;
+    part->top = loops[part - parts](RING);
+    part->error = part->error ? part->error : session_suspend(part->id, part->owner);
+    return 0;
+}
+
+/* How many records of the ring are rounds of that loop. */
+static unsigned rounds_of(struct part *part, uint64_t top)
+{
+    struct bts_record record;
+    unsigned found = 0;
+
+    for (size_t i = 0; session_get(part->id, part->owner, i, &record) == DS_OK; i++)
+        found += record.to == top;
+    return found;
+}
+
+static uint64_t count_own(void *arg)
+{
+    struct part *part = arg;
+
+    part->records = rounds_of(part, part->top);
+    for (unsigned i = 0; i < part->together; i++)
+        if (&parts[i] != part)
+            part->bad += rounds_of(part, parts[i].top);
+    return 0;
+}
+
+CHECK(all_at_once, .name = "smp.session.all_at_once", .clauses = "", .kind = SOFTWARE,
+      .needs = NEED_BTS | NEED_SMP)
+{
+    struct sessions *s = sessions_open(run, FIXED);
+    unsigned count = everybody(run, s);
+
+    on_all(run, count, loop_together);
+    for (unsigned i = 0; i < count; i++) {
+        sessions_error(run, parts[i].error, DS_OK, "request or suspend");
+        EXPECT_EQ(run, parts[i].bad, 0, "processors that never came");
+        for (unsigned k = 0; k < i; k++)
+            EXPECT(run, parts[i].area && parts[i].area != parts[k].area,
+                   "processors %u and %u have one area", k, i);
+    }
+    on_all(run, count, count_own);
+    for (unsigned i = 0; i < count; i++) {
+        EXPECT(run, parts[i].records > RING / 2, "%zu own records", parts[i].records);
+        EXPECT_EQ(run, parts[i].bad, 0, "records of another processor");
+    }
+    EXPECT_EQ(run, session_owner_died(&s->debugger), 0, "sessions that stay");
+    expect_idle(run, count);
+}
+
+/* A processor's scope keeps tasks off that one alone. */
+CHECK(scopes, .name = "smp.session.scopes", .clauses = "", .kind = SOFTWARE,
+      .needs = NEED_BTS | NEED_SMP)
+{
+    struct sessions *s = sessions_open(run, FIXED);
+    struct ds_task here = {.cpu = 0}, there = {.cpu = 1};
+    struct session_result result;
+
+    everybody(run, s);
+    company_call(run, 1, ask, &parts[1]);
+    sessions_error(run, parts[1].error, DS_OK, "a session of the other processor");
+    parts[0].request.task = &there;
+    result = sessions_expect(s, &parts[0].request, DS_EPERM);
+    parts[0].request.task = &here;
+    sessions_error(run, session_request(&parts[0].request, &result), DS_OK, "a task here");
+    parts[0].request.task = NULL;
+    sessions_expect(s, &parts[0].request, DS_EPERM);
+    company_call(run, 1, ask, &parts[1]);
+    sessions_error(run, parts[1].error, DS_EBUSY, "a second session of the other processor");
+    EXPECT_EQ(run, session_owner_died(&s->debugger), 0, "sessions that stay");
+    parts[0].request.task = &there;
+    sessions_error(run, session_request(&parts[0].request, &result), DS_OK, "a task there");
+    company_call(run, 1, ask, &parts[1]);
+    sessions_error(run, parts[1].error, DS_EPERM, "the other processor beside it");
+    EXPECT_EQ(run, session_owner_died(&s->debugger), 0, "sessions that stay");
+}
+
+/* Everything that can be wrong with a request, on a processor that is traced. */
+static uint64_t fail_often(void *arg)
+{
+    static const enum ds_error want[] = {DS_EBUSY, DS_EINVAL, DS_ENOMEM, DS_EINVAL, DS_EPERM};
+    struct part *part = arg;
+    struct ds_task task = {.cpu = cpu_index()};
+    uint64_t debugctl = sessions_debugctl(), area = sessions_ds_area();
+
+    for (unsigned i = 0; i < 50; i++) {
+        struct session_request request = part->request;
+        struct session_result result;
+
+        if (i % 5 == 1)
+            request.threshold = RING;
+        if (i % 5 == 2)
+            request.bytes = 24u << 20;
+        if (i % 5 == 3)
+            request.user = request.kernel = false;
+        if (i % 5 == 4)
+            request.task = &task;
+        part->bad += session_request(&request, &result) != want[i % 5];
+        part->bad += sessions_debugctl() != debugctl || sessions_ds_area() != area;
+    }
+    return 0;
+}
+
+CHECK(refused, .name = "smp.session.refused", .clauses = "", .kind = SOFTWARE,
+      .needs = NEED_BTS | NEED_SMP)
+{
+    struct sessions *s = sessions_open(run, FIXED);
+    unsigned count = everybody(run, s);
+    struct part before[MOST];
+
+    on_all(run, count, ask);
+    for (unsigned i = 0; i < count; i++)
+        before[i] = parts[i];
+    on_all(run, count, fail_often);
+    on_all(run, count, registers);
+    for (unsigned i = 0; i < count; i++) {
+        struct session_status status;
+
+        sessions_error(run, parts[i].error, DS_OK, "request");
+        EXPECT_EQ(run, parts[i].bad, 0, "wrong errors or changed registers");
+        EXPECT(run, before[i].debugctl && parts[i].debugctl == before[i].debugctl,
+               "IA32_DEBUGCTL %llx, was %llx", (unsigned long long)parts[i].debugctl,
+               (unsigned long long)before[i].debugctl);
+        EXPECT_EQ(run, parts[i].area, before[i].area, "IA32_DS_AREA");
+        EXPECT(run, session_status(parts[i].id, &status) == DS_OK && status.cpu == i,
+               "the session of processor %u is gone", i);
+    }
+    EXPECT_EQ(run, session_owner_died(&s->debugger), 0, "sessions that stay");
+    EXPECT_EQ(run, pool_used(&s->pool), 0, "pages out");
+    expect_idle(run, count);
+}
+
+/* --- released from elsewhere */
+
+/* Each releases its neighbour's, all at the same time. */
+static uint64_t release_next(void *arg)
+{
+    struct part *part = arg;
+    struct part *next = &parts[(part - parts + 1) % part->together];
+
+    part->bad += session_release_here(next->id, part->owner) != DS_EPERM;
+    __atomic_add_fetch(&inside, 1, __ATOMIC_ACQ_REL);
+    for (unsigned i = 0; i < 1000000 && inside < part->together; i++) {
+        cross_call_serve();
+        cpu_pause();
+    }
+    part->error = session_release(next->id, part->owner);
+    return 0;
+}
+
+CHECK(elsewhere, .name = "smp.release.elsewhere", .clauses = "", .kind = SOFTWARE,
+      .needs = NEED_BTS | NEED_SMP)
+{
+    struct sessions *s = sessions_open(run, FIXED);
+    unsigned count = everybody(run, s);
+
+    /* One that sleeps, by this one. */
+    company_call(run, 1, ask, &parts[1]);
+    sessions_error(run, parts[1].error, DS_OK, "request");
+    EXPECT(run, parts[1].debugctl && parts[1].area, "it is not traced");
+    sessions_error(run, session_release_here(parts[1].id, &s->debugger), DS_EPERM,
+                   "release by the wrong processor");
+    sessions_error(run, session_release(parts[1].id, &s->profiler), DS_EPERM, "not its owner");
+    sessions_error(run, session_release(parts[1].id, &s->debugger), DS_OK, "release");
+    sessions_error(run, session_release(parts[1].id, &s->debugger), DS_ESRCH, "a second one");
+    expect_idle(run, count);
+    on_all(run, count, ask);
+    on_all(run, count, release_next);
+    for (unsigned i = 0; i < count; i++) {
+        sessions_error(run, parts[i].error, DS_OK, "release in a ring");
+        EXPECT_EQ(run, parts[i].bad, 0, "released by the wrong processor");
+    }
+    EXPECT_EQ(run, pool_used(&s->pool), 0, "pages out");
+    expect_idle(run, count);
+}
+
+/* Deaf until it is told to listen. */
+static uint64_t deaf(void *arg)
+{
+    struct part *part = arg;
+    uint64_t start = tsc_read(), limit = part->s->run->platform->tsc_khz * 5000;
+
+    ask(part);
+    __atomic_add_fetch(&inside, 1, __ATOMIC_ACQ_REL);
+    while (inside < 2 && tsc_read() - start < limit)
+        cpu_pause();
+    return 0;
+}
+
+static void hear_again(void *arg)
+{
+    cross_call_ticks = *(const uint64_t *)arg;
+    inside = 2;
+}
+
+CHECK(silent, .name = "smp.release.silent", .clauses = "", .kind = SOFTWARE,
+      .needs = NEED_BTS | NEED_SMP)
+{
+    static uint64_t patience;
+    struct sessions *s = sessions_open(run, FIXED);
+    uint64_t start = tsc_read(), limit = run->platform->tsc_khz * 5000;
+    struct session_status status;
+
+    everybody(run, s);
+    patience = cross_call_ticks;
+    run_defer(run, hear_again, &patience);
+    company_start(run, 1, deaf, &parts[1]);
+    while (inside < 1 && tsc_read() - start < limit)
+        cpu_pause();
+    cross_call_ticks = run->platform->tsc_khz * 5;
+    sessions_error(run, session_release(parts[1].id, &s->debugger), DS_EBUSY,
+                   "release, with nobody who answers");
+    EXPECT_EQ(run, session_owner_died(&s->debugger), 1, "sessions that stay");
+    EXPECT(run, session_status(parts[1].id, &status) == DS_OK && status.owner == &s->debugger,
+           "a release that failed changed the session");
+    cross_call_ticks = patience;
+    inside = 2;
+    company_wait(run, 1);
+    sessions_error(run, session_release(parts[1].id, &s->debugger), DS_OK, "release");
+    company_call(run, 1, registers, &parts[1]);
+    EXPECT_EQ(run, parts[1].debugctl | parts[1].area, 0, "its registers");
+}
+
+CHECK(owner, .name = "smp.owner.dies", .clauses = "", .kind = SOFTWARE,
+      .needs = NEED_BTS | NEED_SMP)
+{
+    struct sessions *s = sessions_open(run, FIXED);
+    unsigned count = everybody(run, s);
+    struct session_status status;
+
+    parts[0].owner = &s->profiler;
+    parts[0].request.owner = &s->profiler;
+    on_all(run, count, ask);
+    EXPECT_EQ(run, session_owner_died(&s->debugger), 0, "sessions that stay");
+    EXPECT(run, session_status(parts[0].id, &status) == DS_OK, "another's session went, too");
+    EXPECT_EQ(run, s->purse.charged_pages, 0, "pages that the dead one pays for");
+    EXPECT_EQ(run, session_owner_died(&s->profiler), 0, "sessions that stay");
+    EXPECT_EQ(run, pool_used(&s->pool), 0, "pages out");
+    expect_idle(run, count);
+}
+
+/* Handed back while it is traced, and taken over again. */
+CHECK(handed_back, .name = "smp.processor.handed_back", .clauses = "", .kind = SOFTWARE,
+      .needs = NEED_BTS | NEED_SMP)
+{
+    struct sessions *s = sessions_open(run, FIXED);
+    struct session_result result;
+    struct session_status status;
+    struct bts_record record;
+    size_t size = 0;
+
+    everybody(run, s);
+    parts[1].request.threshold = RING - 8;
+    company_call(run, 1, ask, &parts[1]);
+    sessions_error(run, parts[1].error, DS_OK, "request");
+    NEED(run, run->platform->other_renew(1), "the other processor does not come back");
+    company_call(run, 1, registers, &parts[1]);
+    EXPECT_EQ(run, parts[1].debugctl | parts[1].area, 0, "its registers, taken over again");
+    /* From here, with nobody to be asked. */
+    EXPECT(run, session_status(parts[1].id, &status) == DS_OK && !status.running, "it runs");
+    sessions_error(run, session_size(parts[1].id, &s->debugger, &size), DS_OK, "size");
+    EXPECT(run, size > 0, "no record is left");
+    sessions_error(run, session_get(parts[1].id, &s->debugger, 0, &record), DS_OK, "get");
+    sessions_error(run, session_resume(parts[1].id, &s->debugger), DS_ESRCH, "resume");
+    sessions_error(run, session_release_here(parts[1].id, &s->debugger), DS_OK, "release");
+    company_call(run, 1, ask, &parts[1]);
+    sessions_error(run, parts[1].error, DS_OK, "a new session of it");
+    EXPECT(run, parts[1].debugctl && parts[1].area, "it is not traced");
+    sessions_error(run, session_request(&parts[0].request, &result), DS_OK, "one here");
+    EXPECT_EQ(run, session_owner_died(&s->debugger), 0, "sessions that stay");
+}
+
+/* Requests, good and bad, and releases on all at once: one table, one pool, two purses. */
+static uint64_t cycle(void *arg)
+{
+    struct part *part = arg;
+
+    for (size_t i = 0; i < part->records; i++) {
+        struct session_request request = part->request;
+        struct session_result result;
+        enum ds_error error;
+
+        request.bytes = (2 + i % 97) * 24;
+        request.user = i % 5 != 0;
+        request.kernel = false;
+        error = session_request(&request, &result);
+        part->bad += error != (i % 5 ? DS_OK : DS_EINVAL);
+        if (error == DS_OK)
+            part->bad += session_release(result.id, part->owner) != DS_OK;
+        part->bad += sessions_ds_area() != 0 || sessions_debugctl() != 0;
+    }
+    return 0;
+}
+
+CHECK(cycles, .name = "smp.session.cycles", .clauses = "", .kind = SOFTWARE,
+      .needs = NEED_BTS | NEED_DS_CPL | NEED_SMP)
+{
+    struct sessions *s = sessions_open(run, FIXED);
+    unsigned count = everybody(run, s), rounds = run_count_of(run, 20000, 200);
+    size_t longest = pool_longest_free(&s->pool);
+
+    for (unsigned i = 0; i < count; i++) {
+        parts[i].records = rounds;
+        parts[i].owner = i & 1 ? &s->profiler : &s->debugger;
+        parts[i].request.owner = parts[i].owner;
+    }
+    on_all(run, count, cycle);
+    for (unsigned i = 0; i < count; i++)
+        EXPECT_EQ(run, parts[i].bad, 0, "wrong errors, or registers that name a trace");
+    EXPECT(run, !pool_used(&s->pool) && pool_longest_free(&s->pool) == longest, "%zu pages out",
+           pool_used(&s->pool));
+    EXPECT_EQ(run, s->purse.charged_pages + s->other_purse.charged_pages, 0, "charged");
+}
