@@ -120,6 +120,25 @@ struct session_result sessions_expect(struct sessions *s, const struct session_r
     return result;
 }
 
+uint64_t sessions_part_registers(void *arg)
+{
+    struct sessions_part *part = arg;
+
+    part->debugctl = sessions_debugctl();
+    part->area = sessions_ds_area();
+    return 0;
+}
+
+uint64_t sessions_part_ask(void *arg)
+{
+    struct sessions_part *part = arg;
+    struct session_result result;
+
+    part->error = session_request(&part->request, &result);
+    part->id = result.id;
+    return sessions_part_registers(part);
+}
+
 void sessions_branches(struct run *run, const char *workload, uint64_t argument)
 {
     struct guest_run r = {

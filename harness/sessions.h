@@ -46,6 +46,17 @@ struct session_result sessions_expect(struct sessions *s, const struct session_r
 /* Asserts that a call gave this error, by name. */
 bool sessions_error(struct run *run, enum ds_error got, enum ds_error want, const char *what);
 
+/* A request as one of several processors makes it, and its registers. */
+struct sessions_part {
+    struct session_request request;
+    session_id id;
+    enum ds_error error;
+    uint64_t debugctl, area; /* after the request, or when they were last read */
+};
+/* Both to be run on that processor; arg: struct sessions_part. */
+uint64_t sessions_part_ask(void *arg);
+uint64_t sessions_part_registers(void *arg);
+
 /* Runs a workload in ring 3 to its end; whatever is resumed stores. */
 void sessions_branches(struct run *run, const char *workload, uint64_t argument);
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Page tables: the pool they come from, the walk, and building address spaces.
- * Every table lies in identity-mapped memory, so an entry's address is also a pointer.
+ * Page tables: their pool, the walk, and building address spaces. Every table lies in
+ * identity-mapped memory, so an entry's address is also a pointer.
  */
 #include "hw/paging.h"
 
@@ -19,7 +19,7 @@
     (PAGE_PRESENT | PAGE_WRITE | PAGE_USER | PAGE_WRITE_THROUGH | PAGE_CACHE_DISABLE |         \
      PAGE_ACCESSED | PAGE_DIRTY | PAGE_PAT)
 
-/* Levels count from the leaf: 1 = PT, 2 = PD, 3 = PDPT, 4 = PML4, 5 = PML5. */
+/* Levels count from the leaf: 1 = PT ... 5 = PML5. */
 #define LEVEL_BYTES(level) (PAGE_BYTES << 9 * ((level)-1))
 #define FOUR_GIB           (1ull << 32)
 
@@ -61,24 +61,20 @@ void *page_alloc(void)
     if (!lock_take(&state.lock, &flags))
         return NULL;
     page = state.first_free;
-    if (page) {
-        state.first_free = *page;
-        state.free_pages--;
-    }
+    if (page)
+        state.free_pages--, state.first_free = *page;
     lock_release(&state.lock, flags);
     return page ? memset(page, 0, PAGE_BYTES) : NULL;
 }
 
 void page_free(void *page)
 {
-    void **link = page;
     irqflags_t flags;
 
-    /* Lost to the pool rather than in two hands, should a holder never come back. */
     if (!lock_take(&state.lock, &flags))
-        return;
-    *link = state.first_free;
-    state.first_free = link;
+        return; /* lost, rather than in two hands */
+    *(void **)page = state.first_free;
+    state.first_free = page;
     state.free_pages++;
     lock_release(&state.lock, flags);
 }
@@ -225,8 +221,7 @@ struct address_space *paging_kernel_space(void)
     return &state.kernel;
 }
 
-/* A space owns its top table, with 5 levels also the PML4 below slot 0, and the user subtree.
- */
+/* A space owns its top table, with 5 levels the PML4 below slot 0, and the user subtree. */
 bool paging_space_create(struct address_space *space)
 {
     const uint64_t *kernel = table_of(state.kernel.cr3);

@@ -44,12 +44,10 @@ static uint64_t (*const loops[MOST])(uint64_t) = {loop_0, loop_1, loop_2, loop_3
 
 /* One processor's part of a check. */
 struct part {
+    struct sessions_part ds; /* first: what runs elsewhere gets either */
     struct sessions *s;
     struct ds_owner *owner;
-    struct session_request request;
-    session_id id;
-    enum ds_error error;
-    uint64_t top, debugctl, area;
+    uint64_t top;
     unsigned together, bad;
     size_t records;
 };
@@ -64,8 +62,8 @@ static unsigned everybody(struct run *run, struct sessions *s)
     inside = 0;
     for (unsigned i = 0; i < count; i++) {
         parts[i] = (struct part){.s = s, .owner = &s->debugger, .together = count};
-        parts[i].request = sessions_request(s, RING);
-        parts[i].request.kernel = true;
+        parts[i].ds.request = sessions_request(s, RING);
+        parts[i].ds.request.kernel = true;
     }
     return count;
 }
@@ -80,31 +78,12 @@ static void on_all(struct run *run, unsigned count, uint64_t (*fn)(void *))
         company_wait(run, i);
 }
 
-static uint64_t registers(void *arg)
-{
-    struct part *part = arg;
-
-    part->debugctl = sessions_debugctl();
-    part->area = sessions_ds_area();
-    return 0;
-}
-
-static uint64_t ask(void *arg)
-{
-    struct part *part = arg;
-    struct session_result result;
-
-    part->error = session_request(&part->request, &result);
-    part->id = result.id;
-    return registers(part);
-}
-
 static void expect_idle(struct run *run, unsigned count)
 {
-    on_all(run, count, registers);
+    on_all(run, count, sessions_part_registers);
     for (unsigned i = 0; i < count; i++) {
-        EXPECT_EQ(run, parts[i].debugctl, 0, "IA32_DEBUGCTL");
-        EXPECT_EQ(run, parts[i].area, 0, "IA32_DS_AREA");
+        EXPECT_EQ(run, parts[i].ds.debugctl, 0, "IA32_DEBUGCTL");
+        EXPECT_EQ(run, parts[i].ds.area, 0, "IA32_DS_AREA");
     }
 }
 
@@ -114,13 +93,14 @@ static uint64_t loop_together(void *arg)
     struct part *part = arg;
     uint64_t start = tsc_read(), limit = part->s->run->platform->tsc_khz * 5000;
 
-    ask(part);
+    sessions_part_ask(part);
     __atomic_add_fetch(&inside, 1, __ATOMIC_ACQ_REL);
     while (inside < part->together && tsc_read() - start < limit)
         loops[part - parts](10);
     part->bad = inside < part->together;
     part->top = loops[part - parts](RING);
-    part->error = part->error ? part->error : session_suspend(part->id, part->owner);
+    part->ds.error =
+        part->ds.error ? part->ds.error : session_suspend(part->ds.id, part->owner);
     return 0;
 }
 
@@ -130,7 +110,7 @@ static unsigned rounds_of(struct part *part, uint64_t top)
     struct bts_record record;
     unsigned found = 0;
 
-    for (size_t i = 0; session_get(part->id, part->owner, i, &record) == DS_OK; i++)
+    for (size_t i = 0; session_get(part->ds.id, part->owner, i, &record) == DS_OK; i++)
         found += record.to == top;
     return found;
 }
@@ -154,10 +134,10 @@ CHECK(all_at_once, .name = "smp.session.all_at_once", .clauses = "", .kind = SOF
 
     on_all(run, count, loop_together);
     for (unsigned i = 0; i < count; i++) {
-        sessions_error(run, parts[i].error, DS_OK, "request or suspend");
+        sessions_error(run, parts[i].ds.error, DS_OK, "request or suspend");
         EXPECT_EQ(run, parts[i].bad, 0, "processors that never came");
         for (unsigned k = 0; k < i; k++)
-            EXPECT(run, parts[i].area && parts[i].area != parts[k].area,
+            EXPECT(run, parts[i].ds.area && parts[i].ds.area != parts[k].ds.area,
                    "processors %u and %u have one area", k, i);
     }
     on_all(run, count, count_own);
@@ -178,21 +158,21 @@ CHECK(scopes, .name = "smp.session.scopes", .clauses = "", .kind = SOFTWARE,
     struct session_result result;
 
     everybody(run, s);
-    company_call(run, 1, ask, &parts[1]);
-    sessions_error(run, parts[1].error, DS_OK, "a session of the other processor");
-    parts[0].request.task = &there;
-    result = sessions_expect(s, &parts[0].request, DS_EPERM);
-    parts[0].request.task = &here;
-    sessions_error(run, session_request(&parts[0].request, &result), DS_OK, "a task here");
-    parts[0].request.task = NULL;
-    sessions_expect(s, &parts[0].request, DS_EPERM);
-    company_call(run, 1, ask, &parts[1]);
-    sessions_error(run, parts[1].error, DS_EBUSY, "a second session of the other processor");
+    company_call(run, 1, sessions_part_ask, &parts[1]);
+    sessions_error(run, parts[1].ds.error, DS_OK, "a session of the other processor");
+    parts[0].ds.request.task = &there;
+    result = sessions_expect(s, &parts[0].ds.request, DS_EPERM);
+    parts[0].ds.request.task = &here;
+    sessions_error(run, session_request(&parts[0].ds.request, &result), DS_OK, "a task here");
+    parts[0].ds.request.task = NULL;
+    sessions_expect(s, &parts[0].ds.request, DS_EPERM);
+    company_call(run, 1, sessions_part_ask, &parts[1]);
+    sessions_error(run, parts[1].ds.error, DS_EBUSY, "a second session of the other processor");
     EXPECT_EQ(run, session_owner_died(&s->debugger), 0, "sessions that stay");
-    parts[0].request.task = &there;
-    sessions_error(run, session_request(&parts[0].request, &result), DS_OK, "a task there");
-    company_call(run, 1, ask, &parts[1]);
-    sessions_error(run, parts[1].error, DS_EPERM, "the other processor beside it");
+    parts[0].ds.request.task = &there;
+    sessions_error(run, session_request(&parts[0].ds.request, &result), DS_OK, "a task there");
+    company_call(run, 1, sessions_part_ask, &parts[1]);
+    sessions_error(run, parts[1].ds.error, DS_EPERM, "the other processor beside it");
     EXPECT_EQ(run, session_owner_died(&s->debugger), 0, "sessions that stay");
 }
 
@@ -205,7 +185,7 @@ static uint64_t fail_often(void *arg)
     uint64_t debugctl = sessions_debugctl(), area = sessions_ds_area();
 
     for (unsigned i = 0; i < 50; i++) {
-        struct session_request request = part->request;
+        struct session_request request = part->ds.request;
         struct session_result result;
 
         if (i % 5 == 1)
@@ -229,21 +209,21 @@ CHECK(refused, .name = "smp.session.refused", .clauses = "", .kind = SOFTWARE,
     unsigned count = everybody(run, s);
     struct part before[MOST];
 
-    on_all(run, count, ask);
+    on_all(run, count, sessions_part_ask);
     for (unsigned i = 0; i < count; i++)
         before[i] = parts[i];
     on_all(run, count, fail_often);
-    on_all(run, count, registers);
+    on_all(run, count, sessions_part_registers);
     for (unsigned i = 0; i < count; i++) {
         struct session_status status;
 
-        sessions_error(run, parts[i].error, DS_OK, "request");
+        sessions_error(run, parts[i].ds.error, DS_OK, "request");
         EXPECT_EQ(run, parts[i].bad, 0, "wrong errors or changed registers");
-        EXPECT(run, before[i].debugctl && parts[i].debugctl == before[i].debugctl,
-               "IA32_DEBUGCTL %llx, was %llx", (unsigned long long)parts[i].debugctl,
-               (unsigned long long)before[i].debugctl);
-        EXPECT_EQ(run, parts[i].area, before[i].area, "IA32_DS_AREA");
-        EXPECT(run, session_status(parts[i].id, &status) == DS_OK && status.cpu == i,
+        EXPECT(run, before[i].ds.debugctl && parts[i].ds.debugctl == before[i].ds.debugctl,
+               "IA32_DEBUGCTL %llx, was %llx", (unsigned long long)parts[i].ds.debugctl,
+               (unsigned long long)before[i].ds.debugctl);
+        EXPECT_EQ(run, parts[i].ds.area, before[i].ds.area, "IA32_DS_AREA");
+        EXPECT(run, session_status(parts[i].ds.id, &status) == DS_OK && status.cpu == i,
                "the session of processor %u is gone", i);
     }
     EXPECT_EQ(run, session_owner_died(&s->debugger), 0, "sessions that stay");
@@ -259,13 +239,13 @@ static uint64_t release_next(void *arg)
     struct part *part = arg;
     struct part *next = &parts[(part - parts + 1) % part->together];
 
-    part->bad += session_release_here(next->id, part->owner) != DS_EPERM;
+    part->bad += session_release_here(next->ds.id, part->owner) != DS_EPERM;
     __atomic_add_fetch(&inside, 1, __ATOMIC_ACQ_REL);
     for (unsigned i = 0; i < 1000000 && inside < part->together; i++) {
         cross_call_serve();
         cpu_pause();
     }
-    part->error = session_release(next->id, part->owner);
+    part->ds.error = session_release(next->ds.id, part->owner);
     return 0;
 }
 
@@ -276,70 +256,25 @@ CHECK(elsewhere, .name = "smp.release.elsewhere", .clauses = "", .kind = SOFTWAR
     unsigned count = everybody(run, s);
 
     /* One that sleeps, by this one. */
-    company_call(run, 1, ask, &parts[1]);
-    sessions_error(run, parts[1].error, DS_OK, "request");
-    EXPECT(run, parts[1].debugctl && parts[1].area, "it is not traced");
-    sessions_error(run, session_release_here(parts[1].id, &s->debugger), DS_EPERM,
+    company_call(run, 1, sessions_part_ask, &parts[1]);
+    sessions_error(run, parts[1].ds.error, DS_OK, "request");
+    EXPECT(run, parts[1].ds.debugctl && parts[1].ds.area, "it is not traced");
+    sessions_error(run, session_release_here(parts[1].ds.id, &s->debugger), DS_EPERM,
                    "release by the wrong processor");
-    sessions_error(run, session_release(parts[1].id, &s->profiler), DS_EPERM, "not its owner");
-    sessions_error(run, session_release(parts[1].id, &s->debugger), DS_OK, "release");
-    sessions_error(run, session_release(parts[1].id, &s->debugger), DS_ESRCH, "a second one");
+    sessions_error(run, session_release(parts[1].ds.id, &s->profiler), DS_EPERM,
+                   "not its owner");
+    sessions_error(run, session_release(parts[1].ds.id, &s->debugger), DS_OK, "release");
+    sessions_error(run, session_release(parts[1].ds.id, &s->debugger), DS_ESRCH,
+                   "a second one");
     expect_idle(run, count);
-    on_all(run, count, ask);
+    on_all(run, count, sessions_part_ask);
     on_all(run, count, release_next);
     for (unsigned i = 0; i < count; i++) {
-        sessions_error(run, parts[i].error, DS_OK, "release in a ring");
+        sessions_error(run, parts[i].ds.error, DS_OK, "release in a ring");
         EXPECT_EQ(run, parts[i].bad, 0, "released by the wrong processor");
     }
     EXPECT_EQ(run, pool_used(&s->pool), 0, "pages out");
     expect_idle(run, count);
-}
-
-/* Deaf until it is told to listen. */
-static uint64_t deaf(void *arg)
-{
-    struct part *part = arg;
-    uint64_t start = tsc_read(), limit = part->s->run->platform->tsc_khz * 5000;
-
-    ask(part);
-    __atomic_add_fetch(&inside, 1, __ATOMIC_ACQ_REL);
-    while (inside < 2 && tsc_read() - start < limit)
-        cpu_pause();
-    return 0;
-}
-
-static void hear_again(void *arg)
-{
-    cross_call_ticks = *(const uint64_t *)arg;
-    inside = 2;
-}
-
-CHECK(silent, .name = "smp.release.silent", .clauses = "", .kind = SOFTWARE,
-      .needs = NEED_BTS | NEED_SMP)
-{
-    static uint64_t patience;
-    struct sessions *s = sessions_open(run, FIXED);
-    uint64_t start = tsc_read(), limit = run->platform->tsc_khz * 5000;
-    struct session_status status;
-
-    everybody(run, s);
-    patience = cross_call_ticks;
-    run_defer(run, hear_again, &patience);
-    company_start(run, 1, deaf, &parts[1]);
-    while (inside < 1 && tsc_read() - start < limit)
-        cpu_pause();
-    cross_call_ticks = run->platform->tsc_khz * 5;
-    sessions_error(run, session_release(parts[1].id, &s->debugger), DS_EBUSY,
-                   "release, with nobody who answers");
-    EXPECT_EQ(run, session_owner_died(&s->debugger), 1, "sessions that stay");
-    EXPECT(run, session_status(parts[1].id, &status) == DS_OK && status.owner == &s->debugger,
-           "a release that failed changed the session");
-    cross_call_ticks = patience;
-    inside = 2;
-    company_wait(run, 1);
-    sessions_error(run, session_release(parts[1].id, &s->debugger), DS_OK, "release");
-    company_call(run, 1, registers, &parts[1]);
-    EXPECT_EQ(run, parts[1].debugctl | parts[1].area, 0, "its registers");
 }
 
 CHECK(owner, .name = "smp.owner.dies", .clauses = "", .kind = SOFTWARE,
@@ -350,45 +285,15 @@ CHECK(owner, .name = "smp.owner.dies", .clauses = "", .kind = SOFTWARE,
     struct session_status status;
 
     parts[0].owner = &s->profiler;
-    parts[0].request.owner = &s->profiler;
-    on_all(run, count, ask);
+    parts[0].ds.request.owner = &s->profiler;
+    on_all(run, count, sessions_part_ask);
     EXPECT_EQ(run, session_owner_died(&s->debugger), 0, "sessions that stay");
-    EXPECT(run, session_status(parts[0].id, &status) == DS_OK, "another's session went, too");
+    EXPECT(run, session_status(parts[0].ds.id, &status) == DS_OK,
+           "another's session went, too");
     EXPECT_EQ(run, s->purse.charged_pages, 0, "pages that the dead one pays for");
     EXPECT_EQ(run, session_owner_died(&s->profiler), 0, "sessions that stay");
     EXPECT_EQ(run, pool_used(&s->pool), 0, "pages out");
     expect_idle(run, count);
-}
-
-/* Handed back while it is traced, and taken over again. */
-CHECK(handed_back, .name = "smp.processor.handed_back", .clauses = "", .kind = SOFTWARE,
-      .needs = NEED_BTS | NEED_SMP)
-{
-    struct sessions *s = sessions_open(run, FIXED);
-    struct session_result result;
-    struct session_status status;
-    struct bts_record record;
-    size_t size = 0;
-
-    everybody(run, s);
-    parts[1].request.threshold = RING - 8;
-    company_call(run, 1, ask, &parts[1]);
-    sessions_error(run, parts[1].error, DS_OK, "request");
-    NEED(run, run->platform->other_renew(1), "the other processor does not come back");
-    company_call(run, 1, registers, &parts[1]);
-    EXPECT_EQ(run, parts[1].debugctl | parts[1].area, 0, "its registers, taken over again");
-    /* From here, with nobody to be asked. */
-    EXPECT(run, session_status(parts[1].id, &status) == DS_OK && !status.running, "it runs");
-    sessions_error(run, session_size(parts[1].id, &s->debugger, &size), DS_OK, "size");
-    EXPECT(run, size > 0, "no record is left");
-    sessions_error(run, session_get(parts[1].id, &s->debugger, 0, &record), DS_OK, "get");
-    sessions_error(run, session_resume(parts[1].id, &s->debugger), DS_ESRCH, "resume");
-    sessions_error(run, session_release_here(parts[1].id, &s->debugger), DS_OK, "release");
-    company_call(run, 1, ask, &parts[1]);
-    sessions_error(run, parts[1].error, DS_OK, "a new session of it");
-    EXPECT(run, parts[1].debugctl && parts[1].area, "it is not traced");
-    sessions_error(run, session_request(&parts[0].request, &result), DS_OK, "one here");
-    EXPECT_EQ(run, session_owner_died(&s->debugger), 0, "sessions that stay");
 }
 
 /* Requests, good and bad, and releases on all at once: one table, one pool, two purses. */
@@ -397,7 +302,7 @@ static uint64_t cycle(void *arg)
     struct part *part = arg;
 
     for (size_t i = 0; i < part->records; i++) {
-        struct session_request request = part->request;
+        struct session_request request = part->ds.request;
         struct session_result result;
         enum ds_error error;
 
@@ -423,7 +328,7 @@ CHECK(cycles, .name = "smp.session.cycles", .clauses = "", .kind = SOFTWARE,
     for (unsigned i = 0; i < count; i++) {
         parts[i].records = rounds;
         parts[i].owner = i & 1 ? &s->profiler : &s->debugger;
-        parts[i].request.owner = parts[i].owner;
+        parts[i].ds.request.owner = parts[i].owner;
     }
     on_all(run, count, cycle);
     for (unsigned i = 0; i < count; i++)
