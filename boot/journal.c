@@ -34,8 +34,18 @@ static bool append(const char *text, size_t bytes)
     if (status == EFI_SUCCESS)
         return true;
     say("writing failed", status);
-    platform_journal(NULL);
+    platform_journal(NULL, NULL);
     return false;
+}
+
+static bool over(const char *text, size_t bytes)
+{
+    static uint64_t place = UINT64_MAX;
+
+    if (place == UINT64_MAX && file->GetPosition(file, &place) != EFI_SUCCESS)
+        return append(text, bytes);
+    file->SetPosition(file, place);
+    return append(text, bytes);
 }
 
 void journal_load(void)
@@ -77,12 +87,12 @@ void journal_open(void)
         return;
     }
     if (append(text, bytes))
-        platform_journal(append);
+        platform_journal(append, over);
 }
 
 void journal_remove(void)
 {
-    platform_journal(NULL);
+    platform_journal(NULL, NULL);
     if (file != NULL)
         file->Delete(file);
     file = NULL;

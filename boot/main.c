@@ -40,6 +40,10 @@ static void run_groups(void)
 {
     files_open(harness_machine_signature());
     files_flush();
+    if (options.journal && files_are_open() && !options.bench && !options.prove &&
+        !options.program[0])
+        journal_open();
+    harness_first_record();
     if (options.bench) {
         harness_bench();
         return;
@@ -52,8 +56,6 @@ static void run_groups(void)
         program_go(&options);
         return;
     }
-    if (options.journal && files_are_open())
-        journal_open();
     while (harness_next_group())
         files_flush();
 }

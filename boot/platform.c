@@ -269,9 +269,11 @@ uint64_t platform_top_of_ram(void)
     return top_of_ram;
 }
 
-void platform_journal(bool (*append)(const char *text, size_t bytes))
+void platform_journal(bool (*append)(const char *text, size_t bytes),
+                      bool (*over)(const char *text, size_t bytes))
 {
     platform.journal = append;
+    platform.journal_over = over;
 }
 
 void platform_journal_text(const char *text, size_t bytes)

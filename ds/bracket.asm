@@ -10,6 +10,9 @@ global ds_bracket:function hidden
 global ds_bracket_call:notype hidden
 global ds_bracket_return:notype hidden
 global ds_bracket_flip:function hidden
+global ds_bracket_one:function hidden
+global ds_bracket_one_from:notype hidden
+global ds_bracket_one_to:notype hidden
 
 ; uint64_t ds_bracket(uint64_t debugctl_on, uint64_t debugctl_off, uint64_t (*fn)(void *),
 ;                     void *arg, uint32_t msr)
@@ -96,6 +99,31 @@ ds_bracket_flip:
         wrmsr
 
         mov     rax, r9
+        ret
+
+; void ds_bracket_one(uint64_t debugctl_on, uint64_t debugctl_off, uint32_t msr)
+; In:       rdi, rsi values to write; edx number of the MSR.
+; Clobbers: rax, rcx, rdx, rsi, rdi, r8, flags.
+; Interrupts: must be off, or a handler's branches are recorded. Ring 0.
+; The JMP is the only branch between the two writes.
+ds_bracket_one:
+        mov     ecx, edx
+        mov     r8, rsi
+
+        ; EDX:EAX := debugctl_on
+        mov     eax, edi
+        mov     rdx, rdi
+        shr     rdx, 32
+        wrmsr
+ds_bracket_one_from:
+        jmp     short ds_bracket_one_to
+        times 16 int3   ; farther than the next instruction could be
+ds_bracket_one_to:
+        ; EDX:EAX := debugctl_off
+        mov     eax, r8d
+        mov     rdx, r8
+        shr     rdx, 32
+        wrmsr
         ret
 
 section .note.GNU-stack noalloc noexec nowrite progbits

@@ -19,4 +19,9 @@ extern const uint8_t ds_bracket_return[]; /* target of fn's return */
 /* WRMSR on, RDMSR, WRMSR off, and no branch in between; returns what was read. */
 uint64_t ds_bracket_flip(uint64_t debugctl_on, uint64_t debugctl_off, uint32_t msr);
 
+/* WRMSR on, one JMP, WRMSR off; and where the JMP's record comes from and goes to. */
+void ds_bracket_one(uint64_t debugctl_on, uint64_t debugctl_off, uint32_t msr);
+extern const uint8_t ds_bracket_one_from[];
+extern const uint8_t ds_bracket_one_to[];
+
 #endif

@@ -117,7 +117,21 @@ static enum ds_probe_result try_tr(struct ds_probe_report *report)
     return (report->debugctl & both) == both ? DS_PROBE_PRESENT : DS_PROBE_TR_DROPPED;
 }
 
-static enum ds_probe_result try_trace(struct ds_probe_report *report)
+/* TR has been tried already, so that no write here is expected to fault. */
+static enum ds_probe_result try_one(struct ds_probe_report *report)
+{
+    const uint64_t both = DEBUGCTL_TR | DEBUGCTL_BTS;
+    uint64_t off = broker_shadow() & ~both;
+    uint64_t found = index_now();
+
+    ds_bracket_one(off | both, off, MSR_IA32_DEBUGCTL);
+    report->moved = index_now() - found;
+    return DS_PROBE_PRESENT;
+}
+
+static enum ds_probe_result
+try_trace(struct ds_probe_report *report,
+          enum ds_probe_result (*with)(struct ds_probe_report *report))
 {
     const struct bts_config config = {
         .base = (uintptr_t)page.records,
@@ -135,7 +149,7 @@ static enum ds_probe_result try_trace(struct ds_probe_report *report)
     apic_lvt_perf_write((lvt & ~LVT_DELIVERY_STATUS) | LVT_MASKED);
     result = try_area(report);
     if (result == DS_PROBE_PRESENT)
-        result = try_tr(report);
+        result = with(report);
     broker_resync();
     apic_lvt_perf_write(lvt & ~LVT_DELIVERY_STATUS);
     irq_restore(flags);
@@ -153,8 +167,22 @@ enum ds_probe_result ds_probe(struct ds_probe_report *report)
     }
     if (report->result == DS_PROBE_PRESENT) {
         report->stage = 2;
-        report->result = try_trace(report);
+        report->result = try_trace(report, try_tr);
     }
     report->reason = ds_probe_reason(report->result);
     return report->result;
+}
+
+void ds_probe_first_record(struct ds_first_record *found)
+{
+    struct ds_probe_report report = {0};
+    const volatile struct bts_record *record = &page.records[0];
+
+    *found = (struct ds_first_record){0};
+    found->result = try_trace(&report, try_one);
+    found->bytes = report.moved;
+    found->expected = found->result == DS_PROBE_PRESENT &&
+                      found->bytes == sizeof(struct bts_record) &&
+                      record->from == (uintptr_t)ds_bracket_one_from &&
+                      record->to == (uintptr_t)ds_bracket_one_to;
 }

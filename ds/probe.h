@@ -48,6 +48,18 @@ struct ds_probe_report {
  */
 enum ds_probe_result ds_probe(struct ds_probe_report *report);
 
+/*
+ * The first record on a machine, behind a gate that said DS_PROBE_PRESENT: one branch between
+ * two writes, in the gate's own buffer with room for more, so that a machine that cannot bear
+ * to be traced shows it here. What was stored is told, not judged.
+ */
+struct ds_first_record {
+    enum ds_probe_result result; /* anything but DS_PROBE_PRESENT: it did not come to that */
+    uint64_t bytes;              /* that the index moved */
+    bool expected;               /* one record, of that branch */
+};
+void ds_probe_first_record(struct ds_first_record *found);
+
 /* The reason of a result, as a SKIP shows it. */
 const char *ds_probe_reason(enum ds_probe_result result);
 

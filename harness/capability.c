@@ -6,6 +6,7 @@
 #include "hw/msr.h"
 
 static struct capability found;
+static const char *withdrawn;
 
 void capability_ask(const struct platform *platform)
 {
@@ -25,6 +26,16 @@ void capability_ask(const struct platform *platform)
 const struct capability *capability(void)
 {
     return &found;
+}
+
+void capability_withdraw_bts(const char *reason)
+{
+    withdrawn = reason;
+}
+
+const char *capability_withdrawn(uint32_t needs)
+{
+    return needs & NEED_BTS ? withdrawn : NULL;
 }
 
 const char *capability_missing(uint32_t needs)

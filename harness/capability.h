@@ -21,6 +21,10 @@ struct capability {
 /* Runs the gate and reads CPUID; on the taken-over machine. */
 void capability_ask(const struct platform *platform);
 const struct capability *capability(void);
+/* BTS is there, but may not be used, for this reason. */
+void capability_withdraw_bts(const char *reason);
+/* Why a check with these needs must not run although nothing is missing, or NULL. */
+const char *capability_withdrawn(uint32_t needs);
 /* NULL when every need is met, else the reason of the SKIP. */
 const char *capability_missing(uint32_t needs);
 

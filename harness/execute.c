@@ -137,6 +137,8 @@ enum verdict execute_check(const struct check *check, struct run *run)
                         .again = run->again};
     if (missing)
         run_skip(run, "%s", missing);
+    else if (capability_withdrawn(check->needs))
+        run_error(run, "%s", capability_withdrawn(check->needs));
     else if (check->needs & NEED_FIRMWARE)
         check->function(run);
     else
@@ -206,6 +208,30 @@ void execute_ready(void)
     trap_unexpected = unexpected;
 }
 
+struct apart {
+    uint64_t (*fn)(void *);
+    void *arg;
+};
+
+static uint64_t guarded(void *arg)
+{
+    static const struct check nothing = {.name = "first-record"};
+    const struct apart *apart = arg;
+    struct run run = {.check = &nothing};
+    uint64_t value;
+
+    execute_ready();
+    running = &run;
+    hw_try(apart->fn, apart->arg, &value);
+    running = NULL;
+    return 0;
+}
+
+void execute_apart(uint64_t (*fn)(void *), void *arg)
+{
+    suite_state()->platform->take_over(guarded, &(struct apart){fn, arg});
+}
+
 static uint64_t execute_machine(void *arg)
 {
     const struct range *range = arg;
@@ -248,7 +274,7 @@ static void execute_journalled(size_t index)
     if (!r->selected)
         return;
     if (!r->carried)
-        resume_before(r);
+        resume_before(r->check->name);
     if (wants_firmware(index))
         execute_one(r);
     else

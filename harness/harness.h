@@ -30,6 +30,9 @@ bool harness_begin(void);
  */
 const char *harness_journal_start(size_t *bytes, bool *anew);
 
+/* One branch is traced before anything longer is; behind harness_begin and the journal. */
+void harness_first_record(void);
+
 /* Runs the next group; false when there is none left. */
 bool harness_next_group(void);
 

@@ -79,6 +79,8 @@ static bool read_line(char *line, struct journal_end *end, const struct journal_
 {
     char *rest, *more;
 
+    if (!line[0])
+        return true;
     if (behind(line, "run") != NULL) {
         end->boots++;
         return true;

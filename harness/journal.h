@@ -2,8 +2,9 @@
 /*
  * The text of the journal: what a run has done so far, kept where a reset does not reach it.
  * Lines: the header, then `run ID` for each boot, `step NAME` before a check, `observe
- * NAME=VALUE`, and `VERDICT NAME [REASON]` behind it. Only ever appended to, so that a torn
- * write costs the last line alone. Pure text; tested on the host.
+ * NAME=VALUE`, and `VERDICT NAME [REASON]` behind it; empty lines say nothing. Appended to, but
+ * for the step under way in later passes of a soak, so that a torn write costs the last line
+ * alone. Pure text; tested on the host.
  */
 #ifndef HARNESS_JOURNAL_H
 #define HARNESS_JOURNAL_H

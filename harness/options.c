@@ -65,8 +65,8 @@ static bool parse_bool(const char *text, bool *value)
 /* --- one handler per option; each returns what it would have taken, NULL when satisfied */
 
 static const char *const provider_words[] = {"auto", "native", "model", NULL};
-static const char *const selftest_words[] = {"none", "fail",    "error", "hang", "triple",
-                                             "leak", "corrupt", "smi",   NULL};
+static const char *const selftest_words[] = {"none", "fail",    "error", "hang",  "triple",
+                                             "leak", "corrupt", "smi",   "first", NULL};
 static const char *const prove_words[] = {"nothing", "defects", "policies", NULL};
 static const char *const exit_words[] = {"return", "debug", "shutdown", NULL};
 
@@ -129,7 +129,7 @@ static const char *set_choice(struct options *o, const char *key, const char *va
         o->provider = (enum option_provider)word;
     } else if (strcmp(key, "selftest") == 0) {
         if (!option_word(value, selftest_words, &word))
-            return "none, fail, error, hang, triple, leak, corrupt or smi";
+            return "none, fail, error, hang, triple, leak, corrupt, smi or first";
         o->selftest = (enum option_selftest)word;
     } else if (strcmp(key, "prove") == 0) {
         if (!option_word(value, prove_words, &word))

@@ -24,6 +24,7 @@ enum option_selftest {
     SELFTEST_LEAK,
     SELFTEST_CORRUPT,
     SELFTEST_SMI,
+    SELFTEST_FIRST,
 };
 enum option_prove { PROVE_NOTHING, PROVE_DEFECTS, PROVE_POLICIES };
 enum option_exit { EXIT_RETURN, EXIT_DEBUG, EXIT_SHUTDOWN };

@@ -79,6 +79,8 @@ struct platform {
 
     /* Firmware mode: appends to the journal, durable on return; NULL while there is none. */
     bool (*journal)(const char *text, size_t bytes);
+    /* The same in the place where the first such call wrote: always of one length. */
+    bool (*journal_over)(const char *text, size_t bytes);
     const char *journal_text; /* what an unfinished earlier boot left; NULL when nothing */
     size_t journal_text_bytes;
 

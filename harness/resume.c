@@ -9,6 +9,7 @@
  */
 #include "harness/resume.h"
 
+#include "harness/first.h"
 #include "harness/format.h"
 #include "harness/harness.h"
 #include "harness/journal.h"
@@ -23,6 +24,7 @@
 #define PENDING_BYTES 8192
 #define RESULT_BYTES  256 /* kept free for the line that must not be lost */
 #define HEADER_BYTES  200
+#define OVER_BYTES    80 /* longer than any line that names a step */
 
 static char pending[PENDING_BYTES];
 static size_t pending_bytes;
@@ -43,6 +45,8 @@ static void take_result(const char *name, enum verdict verdict, const char *reas
 {
     struct result *r = find(name);
 
+    if (strcmp(name, FIRST_RECORD) == 0)
+        first_known(verdict);
     if (r == NULL)
         return;
     r->finished = r->carried = true;
@@ -76,7 +80,6 @@ void resume_begin(void)
     const struct platform *p = suite_state()->platform;
     char expected[HEADER_BYTES];
     struct journal_end end;
-    struct result *stuck;
 
     resumed = false;
     pending_bytes = 0;
@@ -93,8 +96,7 @@ void resume_begin(void)
     soak_end();
     out_line("# journal: resume %u of %u of a run that did not come to its end", end.boots,
              JOURNAL_RESUMES_MAX);
-    stuck = find(end.stuck);
-    if (stuck != NULL) {
+    if (end.stuck[0]) {
         char reason[REASON_BYTES];
 
         fmt(reason, sizeof(reason), "never came back: the machine started again in boot %u",
@@ -141,15 +143,29 @@ static void add(const char *format, ...)
     va_end(arguments);
 }
 
-void resume_before(const struct result *result)
+/* From the second pass of a soak on the results are there: the last line is enough. */
+static void write(void)
+{
+    const struct platform *p = suite_state()->platform;
+
+    if (!soak_repeats()) {
+        p->journal(pending, pending_bytes);
+        return;
+    }
+    while (pending_bytes < OVER_BYTES)
+        pending[pending_bytes++] = '\n';
+    p->journal_over(pending, pending_bytes);
+}
+
+void resume_before(const char *name)
 {
     uint64_t start;
 
     if (!resume_journalled())
         return;
-    add("step %s\n", result->check->name);
+    add("step %s\n", name);
     start = tsc_read();
-    suite_state()->platform->journal(pending, pending_bytes);
+    write();
     writing_ticks += tsc_read() - start;
     writes++;
     pending_bytes = 0;
@@ -164,9 +180,16 @@ void resume_end(void)
                  (unsigned long long)(writing_ticks * 1000 / khz / writes));
 }
 
+void resume_after_trial(const char *name, enum verdict verdict)
+{
+    if (resume_journalled())
+        pending_bytes += journal_result(pending + pending_bytes,
+                                        sizeof(pending) - pending_bytes, name, verdict, "");
+}
+
 void resume_after(const struct result *result)
 {
-    if (!resume_journalled())
+    if (!resume_journalled() || soak_repeats())
         return;
     for (; observed < observe_count(); observed++)
         add("observe %s=%s\n", observe_at(observed)->name, observe_at(observed)->value);

@@ -10,8 +10,10 @@ void resume_begin(void);
 
 /* Around each check, in firmware mode; nothing is written where there is no journal. */
 bool resume_journalled(void);
-void resume_before(const struct result *result);
+void resume_before(const char *name);
 void resume_after(const struct result *result);
+/* The same for what is no check and has no entry. */
+void resume_after_trial(const char *name, enum verdict verdict);
 
 /* One line: what the journal cost. */
 void resume_end(void);

@@ -51,7 +51,14 @@ void selftest_apply(struct run *run)
     case SELFTEST_SMI:
         io_out8(SMI_COMMAND_PORT, SMI_COMMAND);
         break;
+    case SELFTEST_FIRST:
     case SELFTEST_NONE:
         break;
     }
+}
+
+void selftest_first(const struct options *options)
+{
+    if (options->selftest == SELFTEST_FIRST)
+        hang();
 }

@@ -9,4 +9,7 @@
 /* Before the first check that runs on the taken-over machine: does what selftest= asks. */
 void selftest_apply(struct run *run);
 
+/* In the trial of the first record: hangs when selftest=first. */
+void selftest_first(const struct options *options);
+
 #endif

@@ -348,10 +348,19 @@ void fake_branches(uint64_t first, unsigned n)
 /* --- what ds/bracket.asm does */
 
 const uint8_t ds_bracket_call[1], ds_bracket_return[1];
+const uint8_t ds_bracket_one_from[1], ds_bracket_one_to[1];
 
 uint64_t ds_bracket(uint64_t debugctl_on, uint64_t debugctl_off, uint64_t (*fn)(void *),
                     void *arg, uint32_t msr);
 uint64_t ds_bracket_flip(uint64_t debugctl_on, uint64_t debugctl_off, uint32_t msr);
+void ds_bracket_one(uint64_t debugctl_on, uint64_t debugctl_off, uint32_t msr);
+
+void ds_bracket_one(uint64_t debugctl_on, uint64_t debugctl_off, uint32_t msr)
+{
+    fake_msr_write(msr, debugctl_on);
+    fake_branch((uintptr_t)ds_bracket_one_from, (uintptr_t)ds_bracket_one_to, 0);
+    fake_msr_write(msr, debugctl_off);
+}
 
 uint64_t ds_bracket(uint64_t debugctl_on, uint64_t debugctl_off, uint64_t (*fn)(void *),
                     void *arg, uint32_t msr)

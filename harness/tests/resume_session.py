@@ -186,8 +186,35 @@ def switched_off(session):
         "there was a journal")
 
 
+def first_record(session):
+    """The first record never comes back: nothing is traced after that, the rest still runs."""
+    session.options(["exit=debug", RUN, "selftest=first"])
+    first = session.boots(power_cut=True, until=b"\n# first-record: one branch")[0]
+    session.expect(not first.results and not first.end, "it did not hang there")
+    session.put("EFI/BOOT/waymark.cfg", ("exit=debug\n%s\nselftest=first\n" % RUN).encode())
+    log = session.boots()[-1]
+    bad = [r for r in log.results if "first record never came back" in r.reason]
+    session.expect(bad and all(r.verdict == "error" and r.name.startswith("bts.") for r in bad),
+                   "no check of records is an error: %s" % bad)
+    session.expect(any(r.name.startswith("hw.") and r.verdict == "pass" for r in log.results),
+                   "the other checks did not run")
+    session.expect(log.end and log.end.verdict == "error", "the verdict is %s" % log.end)
+
+
+def soak(session):
+    """A hang in a later pass of a soak: the journal names the check."""
+    session.options(["exit=debug", "run=hw.cpu.*", "soak=1h"])
+    session.boots(until=b"\n# soak: 3 passes")
+    session.put("EFI/BOOT/waymark.cfg", b"exit=debug\nrun=hw.cpu.*\nsoak=1h\n")
+    log = session.boots()[-1]
+    stuck = [r.name for r in log.results if r.verdict == "error"]
+    session.expect(len(stuck) == 1, "errors: %s" % stuck)
+    session.expect_resumed(log, stuck)
+
+
 CASES = {case.__name__: case for case in (
-    power_cut, any_moment, reset_button, triple, other_selection, switched_off)}
+    power_cut, any_moment, reset_button, triple, other_selection, switched_off,
+    first_record, soak)}
 
 
 def main(name, build, own):

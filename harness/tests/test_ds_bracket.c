@@ -201,6 +201,22 @@ static void test_flip(void)
     EXPECT(!wrong_msr);
 }
 
+/* Exactly the one JMP. */
+static void test_one(void)
+{
+    start();
+    step(true);
+    ds_bracket_one(ON, OFF, MSR);
+    step(false);
+    EXPECT_EQ(writes, 2);
+    EXPECT_EQ(written[0], ON);
+    EXPECT_EQ(written[1], OFF);
+    ASSERT(edge_count == 1);
+    EXPECT_EQ(edges[0][0], (uintptr_t)ds_bracket_one_from);
+    EXPECT_EQ(edges[0][1], (uintptr_t)ds_bracket_one_to);
+    EXPECT(!wrong_msr);
+}
+
 int main(void)
 {
     RUN(test_values);
@@ -208,5 +224,6 @@ int main(void)
     RUN(test_preserves);
     RUN(test_two_edges);
     RUN(test_flip);
+    RUN(test_one);
     UNIT_END();
 }

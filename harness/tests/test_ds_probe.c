@@ -189,6 +189,35 @@ static void test_area_unusable(void)
     EXPECT_EQ(ever & TR, 0);
 }
 
+/* One record, and a machine that is afterwards as it was. */
+static void test_first_record(void)
+{
+    struct ds_first_record found;
+    uint64_t debugctl, area;
+
+    start();
+    debugctl = fake.debugctl;
+    area = fake.ds_area;
+    ds_probe_first_record(&found);
+    EXPECT_EQ(found.result, DS_PROBE_PRESENT);
+    EXPECT_EQ(found.bytes, 24);
+    EXPECT(found.expected);
+    EXPECT_EQ(fake.debugctl, debugctl);
+    EXPECT_EQ(fake.ds_area, area);
+    EXPECT_EQ(fake.lvt, 0xe5);
+    EXPECT_EQ(fake.crashes, 0);
+    EXPECT(!tr_without_area && !tr_with_interrupts && !tr_unmasked);
+    fake.debugctl_drops = TR;
+    ds_probe_first_record(&found);
+    EXPECT_EQ(found.bytes, 0);
+    EXPECT(!found.expected);
+    fake.debugctl_drops = 0;
+    fake.ds_area_drops = true;
+    ds_probe_first_record(&found);
+    EXPECT_EQ(found.result, DS_PROBE_DS_AREA_DROPPED);
+    EXPECT(!found.expected);
+}
+
 static void test_reasons_differ(void)
 {
     for (int a = 0; a < DS_PROBE_RESULTS; a++) {
@@ -210,6 +239,7 @@ int main(void)
     RUN(test_everything_dropped);
     RUN(test_stage_2);
     RUN(test_area_unusable);
+    RUN(test_first_record);
     RUN(test_reasons_differ);
     UNIT_END();
 }

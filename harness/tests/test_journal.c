@@ -142,6 +142,19 @@ static void header_tells_runs_apart(void)
     EXPECT(strcmp(first, second) != 0);
 }
 
+static void empty_lines_say_nothing(void)
+{
+    struct journal_end end;
+
+    sample();
+    put("");
+    put("");
+    put("run 00000002");
+    end = read_all(text_bytes);
+    EXPECT_EQ(end.boots, 2);
+    EXPECT_STR(end.stuck, "a.three");
+}
+
 int main(void)
 {
     RUN(what_is_written_is_read);
@@ -150,5 +163,6 @@ int main(void)
     RUN(of_something_else);
     RUN(garbage_ends_it);
     RUN(header_tells_runs_apart);
+    RUN(empty_lines_say_nothing);
     UNIT_END();
 }

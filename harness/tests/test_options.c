@@ -58,6 +58,9 @@ static void good_words(void)
     EXPECT(options.soak);
     EXPECT_EQ(options.soak_seconds, 0);
     ASSERT(parse("selftest=smi"));
+    EXPECT_EQ(options.selftest, SELFTEST_SMI);
+    ASSERT(parse("selftest=first"));
+    EXPECT_EQ(options.selftest, SELFTEST_FIRST);
     EXPECT_EQ(options.repeat, 1);
     EXPECT(!options.order_given);
     EXPECT(parse(""));
