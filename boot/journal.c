@@ -60,6 +60,47 @@ void journal_load(void)
         platform_journal_text(text, bytes);
 }
 
+/* --- the gate */
+
+static EFI_FILE_HANDLE gate;
+
+bool journal_gate_enter(void)
+{
+    static CHAR16 folder[] = u"waymark", name[] = u"waymark\\gate.txt";
+    static char text[] = "The machine was asked for BTS. Delete this file to ask it again.\r\n";
+    uint64_t mode = EFI_FILE_MODE_READ | EFI_FILE_MODE_WRITE;
+    EFI_FILE_HANDLE root, made;
+    UINTN bytes = sizeof(text) - 1;
+
+    if (!volume_open() || volume_unusable() != NULL)
+        return true;
+    root = volume_root();
+    if (root->Open(root, &gate, name, EFI_FILE_MODE_READ, 0) == EFI_SUCCESS) {
+        gate->Close(gate);
+        gate = NULL;
+        return false;
+    }
+    if (root->Open(root, &made, folder, mode | EFI_FILE_MODE_CREATE, EFI_FILE_DIRECTORY) ==
+        EFI_SUCCESS)
+        made->Close(made);
+    if (root->Open(root, &gate, name, mode | EFI_FILE_MODE_CREATE, 0) != EFI_SUCCESS) {
+        gate = NULL;
+        return true;
+    }
+    gate->Write(gate, &bytes, text);
+    gate->Flush(gate);
+    return true;
+}
+
+void journal_gate_leave(void)
+{
+    if (gate != NULL)
+        gate->Delete(gate);
+    gate = NULL;
+}
+
+/* --- the journal */
+
 static EFI_STATUS open_file(bool anew)
 {
     EFI_FILE_HANDLE root = volume_root();

@@ -287,4 +287,5 @@ void platform_provider(void)
     platform.provider = provider_name();
     platform.provider_reason = provider_reason();
     platform.stand_in = provider_stand_in();
+    platform.gate_shut = provider_gate_shut();
 }

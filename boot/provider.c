@@ -2,6 +2,7 @@
 /* Choosing the provider and entering it. */
 #include "boot/provider.h"
 
+#include "boot/journal.h"
 #include "boot/memory.h"
 #include "boot/platform.h"
 #include "boot/stand_in.h"
@@ -13,7 +14,8 @@
 #include "hw/string.h"
 
 static enum provider chosen = RECORDS_NOBODY;
-static char reason[160];
+static char reason[200];
+static const char *gate_shut; /* why it must not be asked */
 static void *model_memory;
 static void *other_memory[CPU_MAX];
 static size_t model_bytes;
@@ -60,6 +62,21 @@ static const char *try_model(uint64_t top_of_ram)
     return model_memory == NULL ? "model: not enough memory" : NULL;
 }
 
+/* A machine that does not come back from the gate must not be asked at every boot. */
+static bool ask_gate(const struct options *options, struct ds_probe_report *report)
+{
+    bool present;
+
+    if (options->journal && !journal_gate_enter()) {
+        report->reason = gate_shut =
+            "the gate never came back in an earlier boot; to ask again delete waymark/gate.txt";
+        return false;
+    }
+    present = platform_take_over_bare(probe, report) == DS_PROBE_PRESENT;
+    journal_gate_leave();
+    return present;
+}
+
 bool provider_choose(const struct options *options, uint64_t top_of_ram, char *error,
                      uint64_t error_bytes)
 {
@@ -69,7 +86,7 @@ bool provider_choose(const struct options *options, uint64_t top_of_ram, char *e
     if (!configure(options, error, error_bytes))
         return false;
     if (options->provider != PROVIDER_MODEL) {
-        if (platform_take_over_bare(probe, &report) == DS_PROBE_PRESENT) {
+        if (ask_gate(options, &report)) {
             chosen = RECORDS_NATIVE;
             return true;
         }
@@ -91,6 +108,11 @@ const char *provider_name(void)
     static const char *const names[] = {"none", "native", "model"};
 
     return names[chosen];
+}
+
+const char *provider_gate_shut(void)
+{
+    return chosen == RECORDS_NOBODY ? gate_shut : NULL;
 }
 
 const char *provider_reason(void)

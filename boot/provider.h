@@ -22,6 +22,8 @@ bool provider_choose(const struct options *options, uint64_t top_of_ram, char *e
 const char *provider_name(void);
 /* Why not native; "" when it is. */
 const char *provider_reason(void);
+/* Why nobody may ask this machine for BTS, or NULL. */
+const char *provider_gate_shut(void);
 /* Its switches; NULL where the machine itself records. */
 const struct stand_in *provider_stand_in(void);
 

@@ -10,13 +10,20 @@ static const char *withdrawn;
 
 void capability_ask(const struct platform *platform)
 {
-    bool bts = ds_probe(&found.probe) == DS_PROBE_PRESENT;
+    bool bts;
     uint64_t count;
+
+    if (platform->gate_shut)
+        found.probe =
+            (struct ds_probe_report){.result = DS_PROBE_RESULTS, .reason = platform->gate_shut};
+    else
+        ds_probe(&found.probe);
+    bts = found.probe.result == DS_PROBE_PRESENT;
 
     cpu_identify(&found.cpu);
     found.apic = apic_mode();
     found.smi_count = msr_read_try(MSR_SMI_COUNT, &count) == 0;
-    found.have = NEED_FIRMWARE | (bts ? NEED_BTS : NEED_NO_BTS);
+    found.have = NEED_FIRMWARE | (bts ? NEED_BTS : platform->gate_shut ? 0 : NEED_NO_BTS);
     found.have |= cpu_has_ds_cpl() ? NEED_DS_CPL : 0;
     found.have |= cpu_has_x2apic() ? NEED_X2APIC : 0;
     found.have |= cpu_has_la57() ? NEED_LA57 : 0;
@@ -42,7 +49,7 @@ const char *capability_missing(uint32_t needs)
 {
     uint32_t missing = needs & ~found.have;
 
-    if (missing & NEED_BTS)
+    if (missing & NEED_BTS || (missing && found.probe.result == DS_PROBE_RESULTS))
         return found.probe.reason;
     if (missing & NEED_NO_BTS)
         return "BTS is available here";

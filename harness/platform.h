@@ -100,6 +100,7 @@ struct platform {
     const char *secure_boot;     /* "on", "off" or "unknown" */
     const char *outputs;         /* where lines go: "serial 0x3f8, screen 1024x768" */
     const char *provider;        /* "native", "model" or "none" */
+    const char *gate_shut;       /* why the machine must not be asked for BTS, or NULL */
     const char *provider_reason; /* why not native; "" when native */
 };
 

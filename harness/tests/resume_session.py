@@ -201,6 +201,22 @@ def first_record(session):
     session.expect(log.end and log.end.verdict == "error", "the verdict is %s" % log.end)
 
 
+def gate(session):
+    """The file that a gate without return leaves: nobody asks again, and that is said."""
+    session.options(["exit=debug", RUN, "provider=native"])
+    log = session.boots()[-1]
+    session.expect(log.end and log.end.verdict == "pass", "the verdict is %s" % log.end)
+    fat.results(session.volume, session.own / "results")
+    session.expect(not (session.own / "results/waymark/gate.txt").exists(), "gate.txt is left")
+    session.put("waymark/gate.txt", b"")
+    log = session.boots()[-1]
+    traced = [r for r in log.results if r.verdict == "skip"]
+    session.expect(len(traced) > 5 and all("never came back" in r.reason for r in traced),
+                   "skipped: %s" % [(r.name, r.reason) for r in traced][:4])
+    session.expect("gate.txt" in log.identity.get("provider_reason", ""), "it is not told")
+    session.expect(log.end and not log.faults, "faults: %s" % log.faults)
+
+
 def soak(session):
     """A hang in a later pass of a soak: the journal names the check."""
     session.options(["exit=debug", "run=hw.cpu.*", "soak=1h"])
@@ -214,7 +230,7 @@ def soak(session):
 
 CASES = {case.__name__: case for case in (
     power_cut, any_moment, reset_button, triple, other_selection, switched_off,
-    first_record, soak)}
+    first_record, gate, soak)}
 
 
 def main(name, build, own):
