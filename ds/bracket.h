@@ -1,13 +1,17 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* The assembly between two writes of DEBUGCTL. Only the broker and the gate may call it. */
+/*
+ * The assembly between two writes of DEBUGCTL. Only the broker and the gate may call it, and
+ * with another register harness/counting.
+ */
 #ifndef DS_BRACKET_H
 #define DS_BRACKET_H
 
 #include <stdint.h>
 
 /*
- * WRMSR on, fn(arg), WRMSR off; returns fn's value. msr is IA32_DEBUGCTL's number. A WRMSR that
- * faults here is not caught.
+ * WRMSR on, fn(arg), WRMSR off; returns fn's value. msr is the register's number:
+ * IA32_DEBUGCTL's, or that of another control that begins something. A WRMSR that faults here
+ * is not caught.
  */
 uint64_t ds_bracket(uint64_t debugctl_on, uint64_t debugctl_off, uint64_t (*fn)(void *),
                     void *arg, uint32_t msr);

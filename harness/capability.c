@@ -27,6 +27,9 @@ void capability_ask(const struct platform *platform)
     found.have |= cpu_has_ds_cpl() ? NEED_DS_CPL : 0;
     found.have |= cpu_has_x2apic() ? NEED_X2APIC : 0;
     found.have |= cpu_has_la57() ? NEED_LA57 : 0;
+    pmc_identify(&found.pmc);
+    found.have |= found.pmc.perfmon.version >= 2 ? NEED_PMC : 0;
+    found.have |= found.pmc.has_pebs ? NEED_PEBS : 0;
     found.have |= platform->processors > 1 ? NEED_SMP : 0;
 }
 
@@ -59,5 +62,9 @@ const char *capability_missing(uint32_t needs)
         return "CPUID does not enumerate x2APIC";
     if (missing & NEED_LA57)
         return "CPUID does not enumerate 57-bit linear addresses";
+    if (missing & NEED_PMC)
+        return "CPUID enumerates no performance monitoring of version 2";
+    if (missing & NEED_PEBS)
+        return cpu_has_ds() ? "PEBS is unavailable" : "CPUID does not enumerate DS";
     return missing & NEED_SMP ? "there is no second processor" : NULL;
 }

@@ -7,6 +7,7 @@
 #include "harness/platform.h"
 #include "hw/apic.h"
 #include "hw/cpuid.h"
+#include "hw/pmc.h"
 
 #include <stdint.h>
 
@@ -16,6 +17,7 @@ struct capability {
     struct cpu_identity cpu; /* as the checks see it: under the provider */
     enum apic_mode apic;
     bool smi_count; /* the processor counts system management interrupts */
+    struct pmc pmc;
 };
 
 /* Runs the gate and reads CPUID; on the taken-over machine. */

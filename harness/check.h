@@ -38,7 +38,9 @@ enum check_needs {
     NEED_X2APIC = 1 << 3,   /* x2APIC enumerated */
     NEED_LA57 = 1 << 4,     /* 57-bit linear addresses enumerated */
     NEED_NO_BTS = 1 << 5,   /* the question is what a processor without BTS does */
-    NEED_SMP = 1 << 6       /* a second processor */
+    NEED_SMP = 1 << 6,      /* a second processor */
+    NEED_PMC = 1 << 7,      /* architectural performance monitoring of version 2 or above */
+    NEED_PEBS = 1 << 8      /* and PEBS, which IA32_MISC_ENABLE does not say is unavailable */
 };
 
 struct check {

@@ -34,6 +34,7 @@ static const uint16_t wrapped_vectors[] = {
 
 struct stepping {
     struct stepper stepper;
+    struct oracle *oracle;
     uint64_t steps, budget;
     struct trap_slot inner_step;
     struct wrapped wrapped[WRAPPED_COUNT];
@@ -56,6 +57,7 @@ static size_t fetch(void *context, uint64_t linear, uint8_t bytes[15])
 static bool on_step(struct trap_frame *frame, void *arg)
 {
     struct stepping *s = arg;
+    uint64_t at = s->stepper.at, unfinished = s->stepper.unfinished;
 
     if (!trap_from_user(frame))
         return false;
@@ -63,6 +65,8 @@ static bool on_step(struct trap_frame *frame, void *arg)
         user_leave(frame, GUEST_BUDGET);
     if (!step_to(&s->stepper, frame->rip, frame->rflags, frame->rcx))
         user_leave(frame, GUEST_FAULTED);
+    if (s->oracle->on_step && s->stepper.unfinished == unfinished)
+        s->oracle->on_step(s->oracle, at, frame);
     /* POPF and IRET may have cleared it. */
     frame->rflags |= RFLAGS_TF;
     return true;
@@ -169,6 +173,8 @@ static void conclude(const struct stepping *s, const struct guest_run *run,
 {
     oracle->count = s->stepper.count;
     oracle->steps = s->steps;
+    oracle->instructions = s->steps + s->stepper.silent - s->stepper.unfinished;
+    oracle->not_taken = s->stepper.not_taken;
     oracle->error = s->stepper.error;
     oracle->error_rip = s->stepper.error_rip;
     if (oracle->error || run->end == GUEST_RETURNED)
@@ -185,6 +191,7 @@ bool oracle_step(struct guest *g, struct guest_run *run, struct oracle *oracle)
     memset(&s, 0, sizeof s);
     if (!prepare(&s.stepper, oracle))
         return false;
+    s.oracle = oracle;
     s.budget = oracle->step_budget ? oracle->step_budget : DEFAULT_BUDGET;
     step_start(&s.stepper, g->user.base + (uint64_t)(int64_t)run->workload->entry);
     install(&s, on_step);

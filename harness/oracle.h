@@ -14,11 +14,18 @@
 #include <stddef.h>
 #include <stdint.h>
 
+struct trap_frame;
 struct oracle {
+    /* Told of every instruction that has run to its end: where it stood, the registers after
+     * it. Not of one that enters the kernel, nor of MOV SS. May be NULL. */
+    void (*on_step)(struct oracle *oracle, uint64_t at, const struct trap_frame *after);
+    void *listener;
     struct expected_edge *edges; /* caller's array */
     size_t max, count;           /* count may exceed max: edges beyond are counted, not kept */
     uint64_t steps;              /* #DB exceptions taken */
     uint64_t step_budget;        /* 0 = 10 000 000 */
+    uint64_t instructions;       /* that ring 3 has retired; REP counts once */
+    uint64_t not_taken;          /* conditional branches that fell through */
     const char *error;           /* undecodable instruction, ...; NULL when fine */
     uint64_t error_rip;
 };

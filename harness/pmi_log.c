@@ -53,7 +53,7 @@ static void close_log(void *arg)
     struct pmi_log *log = arg;
 
     apic_lvt_perf_write(log->before & ~LVT_DELIVERY_STATUS);
-    pmi_swallow(log);
+    pmi_swallow();
     trap_set(VECTOR_PMI, NULL, NULL);
     trap_set(VECTOR_NMI, NULL, NULL);
 }
@@ -104,11 +104,10 @@ void pmi_records(struct pmi_log *log, unsigned records)
     traced(log, (unsigned)(records - overhead + 2), false);
 }
 
-void pmi_swallow(struct pmi_log *log)
+void pmi_swallow(void)
 {
     irqflags_t flags = irq_save();
 
-    (void)log;
     irq_restore(flags | RFLAGS_IF);
     for (unsigned i = 0; i < 8; i++)
         cpu_pause();

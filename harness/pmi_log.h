@@ -38,7 +38,7 @@ void pmi_loop(struct pmi_log *log, unsigned count);
 /* The same with IF = 0 and exactly this many records, the bracket's two included; >= 4. */
 void pmi_records(struct pmi_log *log, unsigned records);
 /* Opens a window for a pending interrupt. */
-void pmi_swallow(struct pmi_log *log);
+void pmi_swallow(void);
 
 /* The address that a record of this vector's delivery leads to. */
 uint64_t trace_vector_entry(unsigned vector);

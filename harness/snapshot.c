@@ -2,6 +2,7 @@
 /* The machine's state around a check. */
 #include "harness/snapshot.h"
 
+#include "harness/capability.h"
 #include "harness/format.h"
 #include "hw/apic.h"
 #include "hw/msr.h"
@@ -18,22 +19,10 @@ static void traps_read(struct trap_slot *out)
         out[v] = trap_get(v);
 }
 
-/* Asked once: CPUID says the same all through a run. */
-static const struct pmc *counters(void)
-{
-    static struct pmc pmc;
-    static bool asked;
-
-    if (!asked)
-        pmc_identify(&pmc);
-    asked = true;
-    return &pmc;
-}
-
 void snapshot_take(struct snapshot *s)
 {
     broker_save(&s->broker);
-    pmc_save(counters(), &s->pmc);
+    pmc_save(&capability()->pmc, &s->pmc);
     s->cr0 = cr0_read();
     s->cr3 = cr3_read();
     s->cr4 = cr4_read();

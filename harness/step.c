@@ -158,6 +158,8 @@ static bool follow_branch(struct stepper *s, const struct step_slot *slot, uint6
     }
     if (jumps)
         add_branch(s, slot, rip);
+    else
+        s->not_taken++;
     s->at = rip;
     return true;
 }
@@ -166,8 +168,10 @@ static bool follow_branch(struct stepper *s, const struct step_slot *slot, uint6
 static bool follow_oddity(struct stepper *s, const struct step_slot *slot, uint64_t rip,
                           uint64_t rflags, uint64_t rcx)
 {
-    if (slot->traits & STEP_REPEATED && rip == s->at)
+    if (slot->traits & STEP_REPEATED && rip == s->at) {
+        s->unfinished++;
         return true;
+    }
     slot = decode_at(s, s->at); /* perhaps the code was rewritten */
     if (!slot)
         return lost(s, "an instruction does not decode");
@@ -186,6 +190,7 @@ static bool step_slowly(struct stepper *s, uint64_t rip, uint64_t rflags, uint64
     if (!slot)
         return lost(s, "an instruction does not decode");
     if (slot->traits & STEP_SHADOW) {
+        s->silent++;
         s->at += slot->length;
         slot = cached(s, s->at);
         if (!slot)
@@ -218,6 +223,8 @@ bool step_to(struct stepper *s, uint64_t rip, uint64_t rflags, uint64_t rcx)
         if (rip == (jumps ? next + (uint64_t)(int64_t)slot->displacement : next)) {
             if (jumps)
                 add_branch(s, slot, rip);
+            else
+                s->not_taken++;
             s->at = rip;
             return true;
         }
@@ -234,6 +241,7 @@ static const struct step_slot *interrupted(struct stepper *s, uint64_t rip)
 
     if (!slot || !(slot->traits & STEP_SHADOW) || rip == s->at)
         return slot;
+    s->silent++;
     s->at += slot->length;
     return cached(s, s->at);
 }
@@ -266,12 +274,16 @@ bool step_event(struct stepper *s, unsigned vector, uint64_t rip, uint64_t rflag
         if (vector == TRAP_SYSCALL)
             return lost(s, "a SYSCALL came from somewhere else");
         /* One instruction may have run whose #DB the event overtook. */
-        if (rip != s->at && !step_slowly(s, rip, rflags, rcx))
-            return false;
+        if (rip != s->at) {
+            s->silent++;
+            if (!step_slowly(s, rip, rflags, rcx))
+                return false;
+        }
         from = rip;
         kind = arrives_by_itself(vector) ? EDGE_INTERRUPT : EDGE_EXCEPTION;
     }
     s->at = rip;
+    s->silent += kind != EDGE_INTERRUPT && kind != EDGE_EXCEPTION;
     edge = new_edge(s, from,
                     vector == TRAP_SYSCALL ? s->places.syscall : s->places.entry(vector), kind);
     if (!edge)
@@ -302,6 +314,7 @@ void step_start(struct stepper *s, uint64_t entry)
 {
     memset(s->slots, 0, STEP_SLOTS * sizeof *s->slots);
     s->count = 0;
+    s->silent = s->unfinished = s->not_taken = 0;
     s->error = NULL;
     s->error_rip = 0;
     step_resume(s, entry, false);

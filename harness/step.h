@@ -47,6 +47,10 @@ struct stepper {
     struct expected_edge *edges; /* the caller's; edges beyond max are counted, not kept */
     size_t max, count;
     uint64_t at; /* the instruction that the next step executes */
+    /* For whoever counts instructions by their #DBs. */
+    uint64_t silent;     /* instructions that ran without a #DB of their own */
+    uint64_t unfinished; /* #DBs in the middle of a REP string */
+    uint64_t not_taken;  /* conditional branches that fell through */
     const char *error;
     uint64_t error_rip;
 };

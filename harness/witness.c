@@ -30,6 +30,27 @@ struct oracle witness_follow(struct run *run, const struct workload *w, uint64_t
     return oracle;
 }
 
+struct witness_counts witness_counts(const struct oracle *oracle)
+{
+    struct witness_counts counts = {.instructions = oracle->instructions,
+                                    .branches = oracle->not_taken};
+
+    for (size_t i = 0; i < oracle->count && i < oracle->max; i++) {
+        const struct expected_edge *edge = &oracle->edges[i];
+
+        if (edge->kind == EDGE_EXCEPTION || edge->kind == EDGE_INTERRUPT) {
+            counts.events++;
+        } else if (!edge->cpl_before) {
+            counts.returns++;
+        } else {
+            counts.branches++;
+            counts.entries += !edge->cpl_after;
+            counts.near_taken += edge->kind <= EDGE_RET;
+        }
+    }
+    return counts;
+}
+
 static void detail(struct run *run, const char *who, const struct expected_edge *edges,
                    size_t count, size_t at)
 {

@@ -20,6 +20,21 @@
  */
 struct oracle witness_follow(struct run *run, const struct workload *w, uint64_t argument);
 
+/*
+ * What counters for ring 3 show of the path: an instruction that leaves ring 3 belongs to it,
+ * one that enters does not. Where a processor decides by the ring after it, it is the other way
+ * round: returns and entries tell the difference.
+ */
+struct witness_counts {
+    uint64_t instructions;
+    uint64_t branches; /* retired, taken or not, near and far */
+    uint64_t near_taken;
+    uint64_t entries; /* to the kernel, by an instruction of ring 3 */
+    uint64_t returns; /* to ring 3, by an instruction of ring 0 */
+    uint64_t events;  /* exceptions and interrupts */
+};
+struct witness_counts witness_counts(const struct oracle *oracle);
+
 /* The array behind it, for checks that drive the oracle themselves: WITNESS_EDGES long. */
 struct expected_edge *witness_edges(struct run *run);
 

@@ -19,6 +19,7 @@ uint64_t pmc_event_select(enum pmc_event event)
         [PMC_BRANCHES] = SELECT(0xC4, 0x00),
         [PMC_BRANCH_MISSES] = SELECT(0xC5, 0x00),
         [PMC_BRANCHES_NEAR_TAKEN] = SELECT(0xC4, 0x20),
+        [PMC_BRANCHES_FAR] = SELECT(0xC4, 0x40),
     };
 
     return event < PMC_EVENTS_KNOWN ? select[event] : 0;

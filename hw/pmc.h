@@ -37,6 +37,7 @@ enum pmc_event {
     PMC_EVENTS,
     /* Of one family each, and nobody enumerates them. */
     PMC_BRANCHES_NEAR_TAKEN = PMC_EVENTS,
+    PMC_BRANCHES_FAR,
     PMC_EVENTS_KNOWN,
 };
 

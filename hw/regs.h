@@ -32,6 +32,7 @@
 #define CR4_PAE        (1ull << 5)
 #define CR4_MCE        (1ull << 6)
 #define CR4_PGE        (1ull << 7)
+#define CR4_PCE        (1ull << 8) /* RDPMC in every ring */
 #define CR4_OSFXSR     (1ull << 9)
 #define CR4_OSXMMEXCPT (1ull << 10)
 #define CR4_LA57       (1ull << 12)

@@ -152,7 +152,7 @@ CHECK(request_moment, .name = "bts.pmi.request_moment", .clauses = "BUF-08",
         EXPECT_EQ(run, (t.area->bts_index - t.base) / RECORD, made, "records made");
         if (apic_irr_test(VECTOR_PMI))
             first = made;
-        pmi_swallow(&log);
+        pmi_swallow();
         run_deferred_now(run);
     }
     /* Records written when the request is seen, threshold at 12: index reaches it with the
@@ -259,7 +259,7 @@ CHECK(mask_while_pending, .name = "bts.pmi.mask_while_pending", .clauses = "INT-
     lvt = apic_lvt_perf_read();
     EXPECT(run, apic_irr_test(VECTOR_PMI), "the request is not in the IRR");
     run_observe(run, "bts.mask-while-pending", lvt & LVT_MASKED ? "set" : "clear");
-    pmi_swallow(&log);
+    pmi_swallow();
     EXPECT_EQ(run, log.count, 1, "interrupts once IF was set");
 }
 
