@@ -200,7 +200,7 @@ CHECK(foreign, .name = "bts.pmi.ring3.foreign", .clauses = "INT-05", .kind = SOF
 
     open_drained(run, &d, &t, LVT_DELIVERY_FIXED | VECTOR_PMI);
     apic_self_ipi(VECTOR_PMI);
-    pmi_swallow(NULL);
+    pmi_swallow();
     EXPECT_EQ(run, d.pmi.foreign, 1, "foreign interrupts counted");
     EXPECT_EQ(run, d.pmi.claimed, 0, "interrupts claimed although the index is at the base");
     run_drained(&d, trace_find(run, "bench.loop"), 600);
