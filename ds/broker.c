@@ -35,6 +35,7 @@ uint64_t broker_client_bits(enum broker_client client)
         return DEBUGCTL_FREEZE_LBRS_ON_PMI | DEBUGCTL_FREEZE_PERFMON_ON_PMI |
                DEBUGCTL_FREEZE_WHILE_SMM;
     case BROKER_PEBS:
+    case BROKER_COUNTERS:
     case BROKER_CLIENTS:
         break;
     }
@@ -174,7 +175,10 @@ static enum ds_error move_area(struct broker_cpu *cpu, struct ds_area *area)
     enum ds_error error = DS_OK;
 
     cpu->moving_area = true;
-    if ((area != cpu->area && cpu->bits[BROKER_BTS] & DEBUGCTL_TR) || held_elsewhere(cpu, area))
+    if (area != cpu->area &&
+        (cpu->bits[BROKER_BTS] & DEBUGCTL_TR || cpu->sampling || cpu->counters[BROKER_PEBS]))
+        error = DS_EBUSY;
+    else if (held_elsewhere(cpu, area))
         error = DS_EBUSY;
     else if (msr_write_try(MSR_IA32_DS_AREA, (uintptr_t)area))
         error = DS_EOPNOTSUPP;

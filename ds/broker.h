@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * The broker: the only writer of IA32_DEBUGCTL and IA32_DS_AREA.
+ * The broker: the only writer of IA32_DEBUGCTL, IA32_DS_AREA, IA32_PEBS_ENABLE and the global
+ * control of the counters.
  *
  * Each client holds a mask of the DEBUGCTL bits it wishes; the register is the OR of all masks
  * and of the bits that belong to nobody. State is per processor and every call acts on the
@@ -22,10 +23,11 @@
 
 enum broker_client {
     BROKER_BTS,        /* TR, BTS, BTINT, BTS_OFF_OS, BTS_OFF_USR */
-    BROKER_PEBS,       /* no bit of DEBUGCTL, but an interest in DS_AREA */
+    BROKER_PEBS,       /* no bit of DEBUGCTL, but counters that sample into DS_AREA */
     BROKER_BLOCK_STEP, /* BTF */
     BROKER_LBR,        /* LBR */
     BROKER_FREEZE,     /* the three FREEZE bits */
+    BROKER_COUNTERS,   /* none either: counters that just count */
     BROKER_CLIENTS,
 };
 
@@ -61,10 +63,31 @@ uint64_t broker_shadow(void);
 /*
  * DS_AREA becomes area, or 0 for NULL. Errors, with nothing changed: DS_EINVAL not canonical
  * or not aligned to 8; DS_EFAULT a byte of the area is not mapped, not writable or a user
- * page; DS_EBUSY a trace that uses the present area is on, or another processor has this one;
+ * page; DS_EBUSY a half that uses the present area is on, or another processor has this one;
  * DS_EOPNOTSUPP the write faults.
  */
 enum ds_error broker_set_ds_area(struct ds_area *area);
+
+/*
+ * The client's counters become exactly these, by their bits of the global control: they count,
+ * and those of BROKER_PEBS write records. Enabling PEBS comes before counting, and the other
+ * way round at the end. Other clients' bits, and those found set when the first client came,
+ * stay. Registers are touched while a client has counters, never before. Errors, with nothing
+ * changed: DS_EINVAL another client than BROKER_PEBS and BROKER_COUNTERS; DS_EBUSY a counter of
+ * the other client, or DS_AREA is being moved; DS_EFAULT PEBS while DS_AREA is 0; DS_EOPNOTSUPP
+ * a write faults.
+ */
+enum ds_error broker_count(enum broker_client client, uint64_t counters);
+/* The counters a client has now. */
+uint64_t broker_counters(enum broker_client client);
+/*
+ * No counter counts and none samples until each hold has its release; counters that are set in
+ * between start then. For the interrupt handler.
+ */
+void broker_hold_counters(void);
+void broker_release_counters(void);
+/* Whether a hold is in force. */
+bool broker_counters_held(void);
 
 /* The area last set on this processor, NULL when none. Reads no MSR. */
 struct ds_area *broker_ds_area(void);
@@ -103,6 +126,7 @@ void broker_resync(void);
 /* Everything the broker knows of this processor, for a snapshot around a check. */
 struct broker_state {
     uint64_t bits[BROKER_CLIENTS];
+    uint64_t counters[BROKER_CLIENTS];
     uint32_t rearm; /* bit per client */
     struct ds_area *area;
     uint64_t debugctl; /* both registers as read at the time */

@@ -7,6 +7,7 @@
 #include "hw/cpu.h"
 #include "hw/irq.h"
 #include "hw/msr.h"
+#include "hw/pmc.h"
 
 /*
  * The order that is safe whatever the registers held: trace off, area, the rest with TR. An NMI
@@ -40,6 +41,9 @@ void broker_init(void)
         owned |= broker_client_bits(client);
     cpu->unowned = cpu->found_debugctl & ~owned;
     cpu->shadow = cpu->unowned;
+    /* Whoever samples must not do so into an area that is about to be 0. */
+    if (!pmc_pebs_enable_read(&cpu->found_pebs) && cpu->found_pebs)
+        pmc_pebs_enable_write(0);
     write_both(cpu, cpu->unowned, 0);
     irq_restore(flags);
 }
@@ -49,7 +53,10 @@ void broker_hand_back(void)
     irqflags_t flags = irq_save();
     struct broker_cpu *cpu = broker_cpu();
 
+    broker_drop_counters(cpu);
     write_both(cpu, cpu->found_debugctl, cpu->found_ds_area);
+    if (cpu->found_pebs)
+        pmc_pebs_enable_write(cpu->found_pebs);
     irq_restore(flags);
 }
 
@@ -103,8 +110,10 @@ void broker_save(struct broker_state *out)
     struct broker_cpu *cpu = broker_cpu();
 
     *out = (struct broker_state){.rearm = cpu->rearm, .area = cpu->area};
-    for (int client = 0; client < BROKER_CLIENTS; client++)
+    for (int client = 0; client < BROKER_CLIENTS; client++) {
         out->bits[client] = cpu->bits[client];
+        out->counters[client] = cpu->counters[client];
+    }
     broker_raw_read_debugctl(&out->debugctl);
     broker_raw_read_ds_area(&out->ds_area);
     irq_restore(flags);
@@ -118,11 +127,15 @@ void broker_restore(const struct broker_state *state)
     /* A check that ended in a fault may have been unwound out of the middle of a call. */
     cpu->depth = 0;
     cpu->moving_area = false;
+    broker_drop_counters(cpu);
     for (int client = 0; client < BROKER_CLIENTS; client++)
         cpu->bits[client] = state->bits[client];
     cpu->rearm = state->rearm;
     cpu->area = state->area;
     resync(cpu);
+    for (int client = 0; client < BROKER_CLIENTS; client++)
+        if (state->counters[client])
+            broker_count(client, state->counters[client]);
     irq_restore(flags);
 }
 

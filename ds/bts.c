@@ -3,16 +3,9 @@
 #include "ds/bts.h"
 
 #include "ds/broker.h"
-#include "ds/range.h"
-#include "ds/refusal.h"
+#include "ds/buffer.h"
 #include "hw/cpuid.h"
 #include "hw/msr.h"
-#include "hw/paging.h"
-
-static enum ds_refusal refuse(enum ds_refusal first, enum range_fault fault)
-{
-    return fault == RANGE_GOOD ? DS_REFUSED_NONE : first + (fault - RANGE_NOT_CANONICAL);
-}
 
 /* Rules that the manual gives to software; a check may ask to break them. */
 static enum ds_refusal examine_rules(const struct bts_config *config)
@@ -34,70 +27,19 @@ static enum ds_refusal examine_rules(const struct bts_config *config)
     return DS_REFUSED_NONE;
 }
 
-/* Where area and buffer lie, without looking at a page table. */
-static enum ds_refusal examine_places(uint64_t area, const struct bts_config *config)
-{
-    /* A threshold beyond the maximum is one record further: that address must exist too. */
-    uint64_t reach = config->bytes + sizeof(struct bts_record);
-    enum ds_refusal refusal;
-
-    if (reach < config->bytes)
-        return DS_REFUSED_BUFFER_WRAPS;
-    refusal = refuse(DS_REFUSED_AREA_NOT_CANONICAL,
-                     range_place(&ds_layout_64, area, sizeof(struct ds_area)));
-    if (refusal == DS_REFUSED_NONE)
-        refusal = refuse(DS_REFUSED_BUFFER_NOT_CANONICAL,
-                         range_place(&ds_layout_64, config->base, reach));
-    if (refusal == DS_REFUSED_NONE &&
-        range_overlap(area, sizeof(struct ds_area), config->base, config->bytes))
-        refusal = DS_REFUSED_OVERLAP;
-    return refusal;
-}
-
-/* Pages of both under one set of tables. */
-static enum ds_refusal examine_tables(uint64_t cr3, uint64_t area,
-                                      const struct bts_config *config, bool want_dirty)
-{
-    enum ds_refusal refusal =
-        refuse(DS_REFUSED_AREA_NOT_CANONICAL,
-               range_pages(cr3, area, sizeof(struct ds_area), want_dirty));
-
-    if (refusal == DS_REFUSED_NONE)
-        refusal = refuse(DS_REFUSED_BUFFER_NOT_CANONICAL,
-                         range_pages(cr3, config->base, config->bytes, want_dirty));
-    if (refusal == DS_REFUSED_NONE &&
-        !range_same_frames(cr3, paging_current(), area, sizeof(struct ds_area)))
-        refusal = DS_REFUSED_AREA_ELSEWHERE;
-    if (refusal == DS_REFUSED_NONE &&
-        !range_same_frames(cr3, paging_current(), config->base, config->bytes))
-        refusal = DS_REFUSED_BUFFER_ELSEWHERE;
-    return refusal;
-}
-
-/* Every CR3 that may be in force. Only the present one's dirty bits can be set from here. */
-static enum ds_refusal examine_pages(uint64_t area, const struct bts_config *config)
-{
-    enum ds_refusal refusal = examine_tables(paging_current(), area, config, false);
-
-    for (size_t i = 0; refusal == DS_REFUSED_NONE && i < config->table_count; i++)
-        refusal = examine_tables(config->tables[i], area, config,
-                                 config->tables[i] != paging_current());
-    if (refusal != DS_REFUSED_NONE)
-        return refusal;
-    range_touch(area, sizeof(struct ds_area));
-    range_touch(config->base, config->bytes);
-    return examine_tables(paging_current(), area, config, true);
-}
-
 static enum ds_refusal examine(const struct ds_area *area, const struct bts_config *config)
 {
-    uint64_t linear = (uintptr_t)area;
-    enum ds_refusal refusal = DS_REFUSED_NONE;
+    const struct ds_buffer buffer = {
+        .base = config->base,
+        .bytes = config->bytes,
+        .record_bytes = sizeof(struct bts_record),
+        .tables = config->tables,
+        .table_count = config->table_count,
+    };
+    enum ds_refusal refusal = buffer_area(area);
 
-    if (!area)
-        return DS_REFUSED_NO_AREA;
-    if (linear % sizeof(uint64_t))
-        return DS_REFUSED_AREA_ALIGNMENT;
+    if (refusal != DS_REFUSED_NONE)
+        return refusal;
     if (!config->base || config->bytes < sizeof(struct bts_record))
         return config->base && config->bytes ? DS_REFUSED_TOO_SMALL : DS_REFUSED_NO_BUFFER;
     if (!config->break_rules)
@@ -105,12 +47,15 @@ static enum ds_refusal examine(const struct ds_area *area, const struct bts_conf
     if (refusal == DS_REFUSED_NONE && (config->off_os || config->off_usr) && !cpu_has_ds_cpl())
         refusal = DS_REFUSED_NO_CPL_FILTER;
     if (refusal == DS_REFUSED_NONE)
-        refusal = examine_places(linear, config);
+        refusal = buffer_place(area, &buffer);
     if (refusal == DS_REFUSED_NONE && broker_ds_area() == area &&
         broker_bits(BROKER_BTS) & DEBUGCTL_TR)
         refusal = DS_REFUSED_RUNNING;
     if (refusal == DS_REFUSED_NONE)
-        refusal = examine_pages(linear, config);
+        refusal = buffer_pages(area, &buffer);
+    if (refusal == DS_REFUSED_NONE &&
+        buffer_shared(area->pebs_base, area->pebs_maximum, &buffer))
+        refusal = DS_REFUSED_OTHER_HALF;
     return refusal;
 }
 
@@ -183,7 +128,8 @@ enum ds_error bts_teardown(struct bts *bts)
 {
     enum ds_error error = bts_stop(bts);
 
-    if (error == DS_OK && broker_ds_area() == bts->area)
+    /* The other half of the area may be at work: then it stays where it is. */
+    if (error == DS_OK && broker_ds_area() == bts->area && !broker_counters(BROKER_PEBS))
         error = broker_set_ds_area(NULL);
     if (error == DS_OK)
         *bts = (struct bts){0};

@@ -50,7 +50,8 @@ enum ds_error bts_setup(struct bts *bts, struct ds_area *area, const struct bts_
 enum ds_error bts_start(struct bts *bts);
 /* Clears the DEBUGCTL bits; DS_AREA stays. Idempotent. */
 enum ds_error bts_stop(struct bts *bts);
-/* Stops, and sets DS_AREA to 0 if it is this area. bts is then as before bts_setup. */
+/* Stops, and sets DS_AREA to 0 if it is this area and its PEBS half is not at work. bts is then
+ * as before bts_setup. */
 enum ds_error bts_teardown(struct bts *bts);
 bool bts_running(const struct bts *bts);
 

@@ -15,12 +15,27 @@
     X(NO_BUFFER, DS_EINVAL, "no buffer given")                                                 \
     X(BASE_ALIGNMENT, DS_EINVAL, "the buffer does not start on a doubleword")                  \
     X(NOT_WHOLE, DS_EINVAL, "the buffer is not a whole number of records")                     \
+    X(NO_PEBS, DS_EOPNOTSUPP, "the processor has no PEBS")                                     \
+    X(FORMAT, DS_EOPNOTSUPP, "the PEBS record format is not known")                            \
+    X(GROUPS, DS_EINVAL, "groups of a PEBS record that cannot be asked for")                   \
+    X(NO_COUNTER, DS_EINVAL, "no counter given")                                               \
+    X(COUNTERS_MANY, DS_EINVAL, "more counters than there are")                                \
+    X(COUNTER_ABSENT, DS_EINVAL, "the processor has no such counter")                          \
+    X(COUNTER_TWICE, DS_EINVAL, "a counter is given twice")                                    \
+    X(COUNTER_NO_PEBS, DS_EOPNOTSUPP, "the counter cannot sample on this processor")           \
+    X(COUNTER_EVENT, DS_EOPNOTSUPP, "the counter cannot count that event")                     \
+    X(RESET_ZERO, DS_EINVAL, "the counter reset is 0")                                         \
+    X(RESET_WIDTH, DS_EINVAL, "the counter reset is wider than the counter")                   \
+    X(RESET_SIGN, DS_EINVAL, "the counter reset is not negative")                              \
+    X(RESET_REACH, DS_EINVAL, "the counter reset cannot be written: 31 bits and a sign")       \
+    X(NO_RINGS, DS_EINVAL, "neither user nor kernel: nothing would be counted")                \
     X(TOO_SMALL, DS_EINVAL, "the buffer is smaller than two records")                          \
     X(THRESHOLD_OUTSIDE, DS_EINVAL, "the threshold leaves no record behind it")                \
     X(THRESHOLD_CIRCULAR, DS_EINVAL, "a circular buffer with the threshold inside")            \
     X(NO_CPL_FILTER, DS_EOPNOTSUPP, "the processor has no CPL filter")                         \
     X(NOTHING_STORED, DS_EINVAL, "both CPL filters: nothing would be stored")                  \
     X(OVERLAP, DS_EINVAL, "the buffer overlaps the DS area")                                   \
+    X(OTHER_HALF, DS_EINVAL, "the buffer overlaps the other half's")                           \
     X(AREA_NOT_CANONICAL, DS_EFAULT, "the DS area is not at a canonical address")              \
     X(AREA_WRAPS, DS_EFAULT, "the DS area runs over the top of the address space")             \
     X(AREA_EDGE, DS_EFAULT, "the DS area runs over the canonical edge")                        \

@@ -1,16 +1,18 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Trace sessions: one owner tracing one processor or one task through the BTS half, on a buffer
- * of its own or of the pool. A call that fails has changed nothing.
+ * Sessions: one owner tracing one processor or one task through the BTS half, or sampling it
+ * through the PEBS half, on a buffer of its own or of the pool. The two halves of one area may
+ * have two owners, who need not know of each other. A call that fails has changed nothing.
  *
- * suspend, resume, reset, clear, size, get, drain and status take no lock: they may be called
- * with interrupts off, in a fault handler and in an NMI. request and release are refused
- * (DS_EBUSY) inside any other call on the same processor: from an NMI that landed in it, or
- * from the overflow callback.
+ * suspend, resume, reset, clear, size, get, drain, samples, set_reset and status take no lock:
+ * they may be called with interrupts off, in a fault handler and in an NMI. request and release
+ * are refused (DS_EBUSY) inside any other call on the same processor: from an NMI that landed
+ * in it, or from the overflow callback.
  *
  * Errors of every call on a session, in this order: DS_ESRCH no such session; DS_EPERM the
  * caller is not its owner, or the session is loaded on another processor; DS_EBUSY another
- * processor works on it and does not end (CONTEXT_TRIES); then the call's own.
+ * processor works on it and does not end (CONTEXT_TRIES); DS_EINVAL a call for the other half;
+ * then the call's own.
  */
 #ifndef DS_SESSION_H
 #define DS_SESSION_H
@@ -18,6 +20,7 @@
 #include "ds/bts.h"
 #include "ds/context.h"
 #include "ds/error.h"
+#include "ds/pebs.h"
 #include "ds/pool.h"
 
 #include <stdbool.h>
@@ -69,6 +72,7 @@ struct session_result {
 struct session_machine {
     struct pool *pool;
     bool has_bts;            /* the gate's word */
+    const struct pmc *pmc;   /* the counters, and whether they can sample; NULL: none */
     bool interrupts;         /* the LVT performance entry is ours to program */
     uint32_t lvt;            /* its value, unmasked */
     uint64_t (*clock)(void); /* for marks; NULL: they say 0 */
@@ -85,6 +89,37 @@ void session_init(const struct session_machine *machine);
  */
 enum ds_error session_request(const struct session_request *request,
                               struct session_result *result);
+
+/* Gets the samples, one by one, in the interrupt handler with the sampling off. */
+typedef void session_sampled(void *context, session_id session,
+                             const struct pebs_sample *sample);
+
+struct session_sampling {
+    const struct ds_owner *owner;
+    struct ds_task *task; /* NULL: the processor that makes the request */
+    void *buffer;         /* NULL: from the pool, charged to the owner's payer */
+    size_t records;       /* of the buffer; what one takes is the format's to say */
+    enum session_origin origin;
+    size_t threshold; /* as of a trace; without one the buffer fills and sampling ends */
+    const struct pebs_counter *counters;
+    size_t counter_count;
+    bool user, kernel;
+    uint64_t groups; /* of adaptive records: PEBS_GROUP_GPRS or none */
+    bool suspended;  /* do not start yet: one resume is owed */
+    /* NULL with a threshold: the overflow suspends the session and sets a flag. */
+    session_sampled *sampled;
+    session_notify *notify; /* of that; may be NULL */
+    void *context;
+    const uint64_t *tables; /* further CR3 values in force while sampling */
+    size_t table_count;
+};
+
+/*
+ * As session_request, with "no PEBS" for "no BTS" and then a record format that is not known;
+ * in the end what pebs_setup refuses, counter resets among it.
+ */
+enum ds_error session_sample(const struct session_sampling *request,
+                             struct session_result *result);
 
 /*
  * From any processor: the one that has it loaded is asked by an interrupt. DS_EBUSY it does not
@@ -124,17 +159,25 @@ enum ds_error session_get(session_id id, const struct ds_owner *caller, size_t i
 enum ds_error session_drain(session_id id, const struct ds_owner *caller, struct bts_record *to,
                             size_t room, size_t most, size_t *count);
 
+/* The same for samples: the oldest, at most most of them. */
+enum ds_error session_samples(session_id id, const struct ds_owner *caller,
+                              struct pebs_sample *to, size_t room, size_t most, size_t *count);
+/* A counter's reset value, as pebs_set_reset: it counts from the next record on. */
+enum ds_error session_set_reset(session_id id, const struct ds_owner *caller, unsigned counter,
+                                uint64_t reset, const char **why);
+
 /* Records that can be read now (not the position of the index). */
 enum ds_error session_size(session_id id, const struct ds_owner *caller, size_t *records);
 
 struct session_status {
+    enum ds_half half;
     const struct ds_owner *owner;
     struct ds_task *task;
     unsigned cpu; /* of a processor session */
     size_t capacity, records;
     size_t threshold; /* records from the base; SESSION_NO_THRESHOLD = none */
     bool user, kernel, marks;
-    bool running;    /* stores branches now, on this processor */
+    bool running;    /* stores branches or samples now, on this processor */
     bool full;       /* older records may have been overwritten */
     bool overflowed; /* the threshold suspended it; cleared by resume */
     uint32_t suspended;

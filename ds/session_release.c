@@ -7,27 +7,46 @@
 #include "hw/apic.h"
 #include "hw/cpu.h"
 #include "hw/cross_call.h"
+#include "hw/string.h"
+
+/* The session of the other half on the same area, or NULL. */
+static const struct session *beside(const struct session *session)
+{
+    return session->context->user[session->half == DS_HALF_BTS ? DS_HALF_PEBS : DS_HALF_BTS];
+}
+
+/* The other half keeps the area: this one must not name a buffer that is gone. */
+static void forget_buffer(struct ds_area *area, enum ds_half half)
+{
+    if (half == DS_HALF_BTS) {
+        area->bts_base = area->bts_index = area->bts_maximum = area->bts_threshold = 0;
+    } else {
+        area->pebs_base = area->pebs_index = area->pebs_maximum = area->pebs_threshold = 0;
+        memset(area->pebs_reset, 0, sizeof(area->pebs_reset));
+    }
+}
 
 /* The context is held, and not loaded on another processor. */
 static enum ds_error give_up(struct session *session)
 {
     struct ds_context *context = session->context;
     struct ds_area *area = context->area;
+    const struct session *other = beside(session);
+    enum ds_half half = session->half;
     void *from_pool = session->from_pool;
-    bool armed = session->pmi.armed && context->loaded;
+    bool mask = session->pmi.armed && context->loaded && !(other && other->pmi.armed);
     enum ds_error error;
 
     session_hold(session);
-    error = context_release(context, DS_HALF_BTS);
+    error = context_release(context, half);
     if (error != DS_OK) {
         session_unhold(session);
         session_go(session);
         return error;
     }
-    /* The PEBS half keeps the area: it must not name a buffer that is gone. */
     if (context->area == area)
-        area->bts_base = area->bts_index = area->bts_maximum = area->bts_threshold = 0;
-    if (armed)
+        forget_buffer(area, half);
+    if (mask)
         apic_lvt_perf_write(session_machine.lvt | LVT_MASKED);
     *session = (struct session){0};
     return from_pool ? pool_give_back(session_machine.pool, from_pool) : DS_OK;
@@ -47,7 +66,7 @@ static enum ds_error release_locked(struct session *session, unsigned *where)
         return DS_EPERM;
     }
     error = give_up(session);
-    /* Held on, unless it went with its last half: the PEBS half may be the other's. */
+    /* Held on, unless it went with its last half. */
     if (taken && context->holder == cpu_index() + 1 && !context->loaded)
         context_drop(context);
     return error;
@@ -157,15 +176,20 @@ void session_processor_leaves(void)
 {
     irqflags_t flags = irq_save();
     struct ds_context *context = context_loaded();
-    struct session *session = session_in(context);
+    struct session *sessions_here[DS_HALVES];
 
-    if (session) {
-        session_hold(session);
-        if (session->pmi.armed)
+    for (enum ds_half half = 0; half < DS_HALVES; half++) {
+        struct session *session = session_in(context, half);
+
+        sessions_here[half] = session;
+        if (session)
+            session_hold(session);
+        if (session && session->pmi.armed)
             apic_lvt_perf_write(session_machine.lvt | LVT_MASKED);
     }
     context_leave();
-    if (session)
-        session_unhold(session);
+    for (enum ds_half half = 0; half < DS_HALVES; half++)
+        if (sessions_here[half])
+            session_unhold(sessions_here[half]);
     irq_restore(flags);
 }

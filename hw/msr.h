@@ -93,7 +93,8 @@
 #define FIXED_CTR_OS                  1ull
 #define FIXED_CTR_USR                 2ull
 #define FIXED_CTR_ANY                 4ull
-#define FIXED_CTR_INT                 8ull /* interrupt on overflow */
+#define FIXED_CTR_INT                 8ull         /* interrupt on overflow */
+#define FIXED_CTR_ADAPTIVE            (1ull << 32) /* adaptive PEBS record */
 #define FIXED_CTR0_ALL_RINGS          3ull
 #define MSR_IA32_PERF_GLOBAL_STATUS   0x38Eu /* bit N: counter N, bit 32 + N: fixed counter N */
 #define GLOBAL_STATUS_LBR_FRZ         (1ull << 58)

@@ -148,7 +148,8 @@ static int fixed_field(unsigned counter, uint64_t field)
 
     if (vector || counter - PMC_FIXED >= PMC_FIXED_MAX)
         return vector ? vector : NO_REGISTER;
-    return pmc_fixed_control_write((control & ~(0xFull << shift)) | field << shift);
+    control &= ~((0xFull | FIXED_CTR_ADAPTIVE) << shift);
+    return pmc_fixed_control_write(control | field << shift);
 }
 
 int pmc_program(unsigned counter, enum pmc_event event, unsigned flags)
@@ -158,10 +159,12 @@ int pmc_program(unsigned counter, enum pmc_event event, unsigned flags)
     if (counter >= PMC_FIXED)
         return fixed_field(counter, (flags & PMC_USR ? FIXED_CTR_USR : 0) |
                                         (flags & PMC_OS ? FIXED_CTR_OS : 0) |
-                                        (flags & PMC_INT ? FIXED_CTR_INT : 0));
+                                        (flags & PMC_INT ? FIXED_CTR_INT : 0) |
+                                        (flags & PMC_ADAPTIVE ? FIXED_CTR_ADAPTIVE : 0));
     select |= flags & PMC_USR ? PERFEVTSEL_USR : 0;
     select |= flags & PMC_OS ? PERFEVTSEL_OS : 0;
     select |= flags & PMC_INT ? PERFEVTSEL_INT : 0;
+    select |= flags & PMC_ADAPTIVE ? PERFEVTSEL_ADAPTIVE : 0;
     return pmc_select_write(counter, select);
 }
 
@@ -234,7 +237,7 @@ void pmc_save(const struct pmc *pmc, struct pmc_state *out)
     pmc_global_control_read(&out->global_control);
     pmc_fixed_control_read(&out->fixed_control);
     pmc_status_read(&out->status);
-    for (unsigned counter = 0; pmc_exists(pmc, counter); counter++)
+    for (unsigned counter = 0; counter < PMC_GENERAL_MAX && pmc_exists(pmc, counter); counter++)
         pmc_select_read(counter, &out->select[counter]);
     if (pmc->has_pebs)
         pmc_pebs_enable_read(&out->pebs_enable);
@@ -256,7 +259,8 @@ void pmc_restore(const struct pmc_state *state)
     for (unsigned bit = 0; bit < 64; bit++)
         if ((status & ~state->status) >> bit & 1)
             pmc_status_clear(1ull << bit);
-    for (unsigned counter = 0; pmc_exists(state->pmc, counter); counter++)
+    for (unsigned counter = 0; counter < PMC_GENERAL_MAX && pmc_exists(state->pmc, counter);
+         counter++)
         pmc_select_write(counter, state->select[counter]);
     pmc_fixed_control_write(state->fixed_control);
     if (state->pmc->pebs_baseline)

@@ -88,6 +88,8 @@ enum pmc_flags {
     PMC_USR = 1 << 0, /* at CPL > 0 */
     PMC_OS = 1 << 1,  /* at CPL 0 */
     PMC_INT = 1 << 2, /* interrupt on overflow */
+    PMC_ADAPTIVE =
+        1 << 3, /* its record has the groups of MSR_PEBS_DATA_CFG, not the first alone */
     PMC_RINGS = PMC_USR | PMC_OS,
 };
 /*

@@ -10,6 +10,7 @@
 #include "hw/irq.h"
 #include "hw/msr.h"
 #include "hw/paging.h"
+#include "hw/pmc.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -34,6 +35,13 @@ void fake_reset(void)
         .cr3 = 0x1000,
         .lvt = 0x10000,
         .interrupts = true,
+        .perfmon_version = 4,
+        .general = 4,
+        .fixed = 3,
+        .counter_bits = 48,
+        .pdcm = true,
+        .capabilities = 0x30c0, /* trap, registers, format 0; full width */
+        .misc_enable = BIT(7),
     };
 }
 
@@ -75,13 +83,140 @@ static int write_ds_area(uint64_t value)
 {
     if (!fake.ds || fake.no_ds_area || !canonical(value))
         return 13;
-    if (value != fake.ds_area && fake.debugctl & BIT(TR) && fake.debugctl & BIT(BTS))
+    if (value != fake.ds_area &&
+        ((fake.debugctl & BIT(TR) && fake.debugctl & BIT(BTS)) || fake.pebs_enable))
         fake.area_moves++;
     if (!fake.ds_area_drops)
         fake.ds_area = value;
     fake.writes_ds_area++;
     check_enable();
     return 0;
+}
+
+/* --- counters */
+
+static uint64_t counters_there(void)
+{
+    return (BIT(fake.general) - 1) | (BIT(fake.fixed) - 1) << 32;
+}
+
+static uint64_t cut(uint64_t value)
+{
+    return value & (BIT(fake.counter_bits) - 1);
+}
+
+static bool baseline(void)
+{
+    return fake.capabilities & BIT(14);
+}
+
+static uint64_t *counter_register(uint32_t msr)
+{
+    if (msr - 0xc1 < fake.general)
+        return &fake.counters[msr - 0xc1];
+    if (msr - 0x4c1 < fake.general && fake.capabilities & BIT(13))
+        return &fake.counters[msr - 0x4c1];
+    if (msr - 0x309 < fake.fixed)
+        return &fake.counters[32 + msr - 0x309];
+    if (msr - 0x186 < fake.general)
+        return &fake.selects[msr - 0x186];
+    return NULL;
+}
+
+static int write_one_counter(uint32_t msr, uint64_t value)
+{
+    uint64_t *where = counter_register(msr);
+
+    if (!where)
+        return 13;
+    if (msr - 0xc1 < 8)
+        *where = cut((uint64_t)(int32_t)value);
+    else if (msr - 0x186 < 8)
+        *where = value;
+    else if (value != cut(value))
+        return 13;
+    else
+        *where = value;
+    return 0;
+}
+
+static int write_pebs(uint64_t value)
+{
+    uint64_t may = baseline() ? counters_there() : 0xf & counters_there();
+
+    if (!(fake.misc_enable & BIT(7)) || fake.misc_enable & BIT(12) || value & ~may ||
+        value & fake.pebs_faults)
+        return 13;
+    fake.pebs_enable = value;
+    fake.writes_pebs++;
+    fake.sampling_crashes += value && !fake.ds_area;
+    return 0;
+}
+
+static int write_counters(uint32_t msr, uint64_t value)
+{
+    switch (msr) {
+    case 0x38d:
+        fake.fixed_control = value;
+        return 0;
+    case 0x38f:
+        if (value & ~counters_there() || value & fake.global_faults)
+            return 13;
+        fake.global_control = value;
+        fake.writes_global++;
+        return 0;
+    case 0x390:
+        fake.status &= ~value | fake.status_stuck;
+        fake.status_clears++;
+        return 0;
+    case 0x3f1:
+        return write_pebs(value);
+    case 0x3f2:
+        fake.pebs_data = value;
+        return baseline() ? 0 : 13;
+    default:
+        return write_one_counter(msr, value);
+    }
+}
+
+static int read_counters(uint32_t msr, uint64_t *value)
+{
+    const uint64_t *where = counter_register(msr);
+
+    if (where)
+        *value = *where;
+    else if (msr == 0x38d)
+        *value = fake.fixed_control;
+    else if (msr == 0x38e)
+        *value = fake.status;
+    else if (msr == 0x38f)
+        *value = fake.global_control;
+    else if (msr == 0x3f1)
+        *value = fake.pebs_enable;
+    else if (msr == 0x3f2 && baseline())
+        *value = fake.pebs_data;
+    else if (msr == 0x345 && fake.pdcm)
+        *value = fake.capabilities;
+    else
+        return 13;
+    return 0;
+}
+
+void cpu_perfmon(struct cpu_perfmon *out)
+{
+    *out = (struct cpu_perfmon){
+        .version = fake.perfmon_version,
+        .general = fake.general,
+        .general_bits = fake.counter_bits,
+        .fixed = fake.fixed,
+        .fixed_bits = fake.counter_bits,
+        .event_bits = 7,
+    };
+}
+
+bool cpu_has_pdcm(void)
+{
+    return fake.pdcm;
 }
 
 int msr_write_try(uint32_t msr, uint64_t value)
@@ -93,6 +228,8 @@ int msr_write_try(uint32_t msr, uint64_t value)
         vector = write_debugctl(value);
     else if (msr == 0x600)
         vector = write_ds_area(value);
+    else if (fake.perfmon_version)
+        vector = write_counters(msr, value);
     visit(FAKE_AFTER_WRITE);
     return vector;
 }
@@ -112,7 +249,7 @@ int msr_read_try(uint32_t msr, uint64_t *value)
     else if (msr == 0x1b)
         *value = fake.apic_base;
     else
-        vector = 13;
+        vector = fake.perfmon_version ? read_counters(msr, value) : 13;
     return vector;
 }
 
@@ -180,7 +317,7 @@ static void deliver(void)
     }
 }
 
-static void request(void)
+void fake_request(void)
 {
     bool nmi = (fake.lvt & 0x700) == 0x400;
 
@@ -336,7 +473,7 @@ void fake_branch(uint64_t from, uint64_t to, unsigned cpl)
         return;
     store(from, to);
     if (fake.debugctl & BIT(BTINT) && area_field(0x08) >= area_field(0x18))
-        request();
+        fake_request();
 }
 
 void fake_branches(uint64_t first, unsigned n)

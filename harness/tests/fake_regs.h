@@ -27,7 +27,14 @@ struct fake_machine {
     bool ds, dtes64, ds_cpl;
     unsigned linear_bits;
 
+    /* Counters and PEBS; version 0: none of their registers exist. */
+    unsigned perfmon_version, general, fixed, counter_bits;
+    bool pdcm;
+    uint64_t capabilities; /* IA32_PERF_CAPABILITIES */
+
     /* Registers. */
+    uint64_t selects[8], counters[64], fixed_control, global_control, status;
+    uint64_t pebs_enable, pebs_data;
     uint64_t debugctl, ds_area, misc_enable, apic_base, cr3;
     uint32_t lvt;
     bool interrupts; /* RFLAGS.IF */
@@ -41,6 +48,8 @@ struct fake_machine {
     uint64_t debugctl_drops;  /* bits silently lost */
     bool no_debugctl, no_misc_enable, no_ds_area, ds_area_drops;
     uint32_t lvt_drops;
+    uint64_t global_faults, pebs_faults; /* bits of these two whose setting gives #GP */
+    uint64_t status_stuck;               /* bits that cannot be cleared */
 
     /* How it behaves where the manual is open. */
     bool rests_at_maximum; /* wraps before the next write instead of after the last */
@@ -64,7 +73,10 @@ struct fake_machine {
     unsigned crashes;        /* stores were enabled, or made, with DS_AREA 0 */
     unsigned area_moves;     /* DS_AREA changed while TR and BTS were set */
     unsigned lvt_bad_writes; /* with a read-only or reserved bit */
-    unsigned records;
+    unsigned records, samples;
+    unsigned pebs_skipped;     /* for want of room */
+    unsigned sampling_crashes; /* PEBS was enabled, or a record made, with DS_AREA 0 */
+    unsigned writes_global, writes_pebs, status_clears;
 };
 extern struct fake_machine fake;
 
@@ -78,6 +90,23 @@ void fake_reset(void);
 void fake_branch(uint64_t from, uint64_t to, unsigned cpl);
 /* n branches at CPL 0: k-th from first + k, to 1000000H + first + k. */
 void fake_branches(uint64_t first, unsigned n);
+
+/* What an instruction leaves in a record. */
+struct fake_state {
+    uint64_t ip, next_ip, flags, tsc;
+    uint64_t gprs[16]; /* in the order of their encodings */
+};
+
+/*
+ * An instruction retired: instructions count, and branches if it is one, where their events are
+ * selected. Counters overflow, PEBS records are stored, the interrupt is asked for.
+ */
+void fake_retire(const struct fake_state *state, bool branch, unsigned cpl);
+/* n instructions at CPL 3 whose IP is first, first + 1, ... */
+void fake_retire_some(uint64_t first, unsigned n);
+
+/* The performance-monitoring interrupt is asked for. */
+void fake_request(void);
 
 void fake_page(struct fake_page page);
 

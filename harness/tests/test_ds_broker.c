@@ -84,7 +84,7 @@ static void test_masks_are_separate(void)
 /* Every client against every bit: accepted exactly where the table says, else nothing moves. */
 static void test_only_own_bits(void)
 {
-    const uint64_t own[] = {TR | BTS | BTINT | OFF_OS | OFF_USR, 0, BTF, LBR, FRZ};
+    const uint64_t own[] = {TR | BTS | BTINT | OFF_OS | OFF_USR, 0, BTF, LBR, FRZ, 0};
 
     for (int client = 0; client < BROKER_CLIENTS; client++) {
         for (int bit = 0; bit < 64; bit++) {

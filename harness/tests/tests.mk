@@ -17,26 +17,27 @@ test_model_decode_SRCS := harness/tests/test_model_decode.c \
 
 # ds/ on a fake processor
 DS_SRCS := $(wildcard ds/*.c)
+FAKE_SRCS := harness/tests/fake_regs.c harness/tests/fake_pebs.c hw/pmc.c
 HOST_TESTS += test_ds_layout test_ds_broker test_ds_setup test_ds_bts test_ds_pmi test_ds_probe
 test_ds_layout_SRCS := harness/tests/test_ds_layout.c ds/layout.c ds/reader.c ds/error.c \
                        ds/refusal.c
-test_ds_broker_SRCS := harness/tests/test_ds_broker.c harness/tests/fake_regs.c $(DS_SRCS)
-test_ds_bts_SRCS := harness/tests/test_ds_bts.c harness/tests/fake_regs.c $(DS_SRCS)
-test_ds_setup_SRCS := harness/tests/test_ds_setup.c harness/tests/fake_regs.c $(DS_SRCS)
+test_ds_broker_SRCS := harness/tests/test_ds_broker.c $(FAKE_SRCS) $(DS_SRCS)
+test_ds_bts_SRCS := harness/tests/test_ds_bts.c $(FAKE_SRCS) $(DS_SRCS)
+test_ds_setup_SRCS := harness/tests/test_ds_setup.c $(FAKE_SRCS) $(DS_SRCS)
 
 HOST_TESTS += test_ds_interface
-test_ds_interface_SRCS := harness/tests/test_ds_interface.c harness/tests/fake_regs.c $(DS_SRCS)
+test_ds_interface_SRCS := harness/tests/test_ds_interface.c $(FAKE_SRCS) $(DS_SRCS)
 HOST_TESTS += test_ds_records
-test_ds_records_SRCS := harness/tests/test_ds_records.c harness/tests/fake_regs.c $(DS_SRCS)
+test_ds_records_SRCS := harness/tests/test_ds_records.c $(FAKE_SRCS) $(DS_SRCS)
 
 HOST_TESTS += test_compare test_connect
 test_compare_SRCS = harness/tests/test_compare.c harness/compare.c harness/crossing.c
 test_connect_SRCS = harness/tests/test_connect.c harness/connect.c harness/decode.c
-test_ds_pmi_SRCS := harness/tests/test_ds_pmi.c harness/tests/fake_regs.c $(DS_SRCS)
-test_ds_probe_SRCS := harness/tests/test_ds_probe.c harness/tests/fake_regs.c $(DS_SRCS)
+test_ds_pmi_SRCS := harness/tests/test_ds_pmi.c $(FAKE_SRCS) $(DS_SRCS)
+test_ds_probe_SRCS := harness/tests/test_ds_probe.c $(FAKE_SRCS) $(DS_SRCS)
 # Without sanitizers: it steps through the code one instruction at a time, in quadratic time.
 HOST_TESTS += test_ds_nmi
-test_ds_nmi_SRCS := harness/tests/test_ds_nmi.c harness/tests/fake_regs.c $(DS_SRCS)
+test_ds_nmi_SRCS := harness/tests/test_ds_nmi.c $(FAKE_SRCS) $(DS_SRCS)
 test_ds_nmi_CFLAGS := -O2 -fno-sanitize=all -D_GNU_SOURCE
 
 # guest/: its tables, and its workloads stepped on this processor
@@ -78,7 +79,7 @@ test_options_SRCS = harness/tests/test_options.c harness/options.c harness/optio
                     harness/option_pace.c \
                     harness/options_program.c harness/format.c
 HOST_TESTS += test_ds_range
-test_ds_range_SRCS := harness/tests/test_ds_range.c harness/tests/fake_regs.c ds/range.c \
+test_ds_range_SRCS := harness/tests/test_ds_range.c $(FAKE_SRCS) ds/range.c \
                       ds/layout.c
 
 HOST_TESTS += test_load_options
@@ -89,7 +90,7 @@ test_model_simple_SRCS := harness/tests/test_model_simple.c \
     $(addprefix hw/model/,simple.c alu.c operand.c walk.c watch.c state.c decode.c \
     opcodes.c policy.c defect.c)
 HOST_TESTS += test_ds_pool
-test_ds_pool_SRCS := harness/tests/test_ds_pool.c harness/tests/fake_regs.c ds/pool.c
+test_ds_pool_SRCS := harness/tests/test_ds_pool.c $(FAKE_SRCS) ds/pool.c
 
 # wtr: a recorder that single-steps, for its ground truth
 HOST_TESTS += record_ptrace
@@ -106,13 +107,13 @@ HOST_TESTS += test_model_count
 test_model_count_SRCS := harness/tests/test_model_count.c \
     $(filter-out %/test_model_store.c,$(test_model_store_SRCS))
 HOST_TESTS += test_ds_session test_ds_session_use test_ds_switch
-test_ds_session_SRCS := harness/tests/test_ds_session.c harness/tests/fake_regs.c $(DS_SRCS)
+test_ds_session_SRCS := harness/tests/test_ds_session.c $(FAKE_SRCS) $(DS_SRCS)
 test_ds_session_use_SRCS := harness/tests/test_ds_session_use.c \
-    harness/tests/fake_regs.c $(DS_SRCS)
-test_ds_switch_SRCS := harness/tests/test_ds_switch.c harness/tests/fake_regs.c $(DS_SRCS)
+    $(FAKE_SRCS) $(DS_SRCS)
+test_ds_switch_SRCS := harness/tests/test_ds_switch.c $(FAKE_SRCS) $(DS_SRCS)
 # Random bytes; for the coverage-guided run see the file's head.
 HOST_TESTS += test_ds_fuzz
-test_ds_fuzz_SRCS := harness/tests/fuzz_ds_session.c harness/tests/fake_regs.c $(DS_SRCS)
+test_ds_fuzz_SRCS := harness/tests/fuzz_ds_session.c $(FAKE_SRCS) $(DS_SRCS)
 
 HOST_TESTS += test_model_legacy
 test_model_legacy_SRCS = harness/tests/test_model_legacy.c \
@@ -169,3 +170,7 @@ test_elf_fuzz_CFLAGS := -DFUZZ_MAIN
 
 HOST_TESTS += test_repeat
 test_repeat_SRCS := harness/tests/test_repeat.c harness/repeat.c
+HOST_TESTS += test_ds_pebs
+test_ds_pebs_SRCS := harness/tests/test_ds_pebs.c $(FAKE_SRCS) $(DS_SRCS)
+HOST_TESTS += test_ds_pmi_mixed
+test_ds_pmi_mixed_SRCS := harness/tests/test_ds_pmi_mixed.c $(FAKE_SRCS) $(DS_SRCS)
