@@ -110,6 +110,10 @@ gdb: $(IMAGE)
 	@test -n "$(PROG)" || { echo 'usage: make gdb PROG=path/to/elf ARGS="..."' >&2; exit 2; }
 	$(PYTHON) harness/gdb_run.py --image $(IMAGE) --out $(OUT) $(GDB) $(PROG) -- $(ARGS)
 
+# Programs, their branches and what readers should make of them, for other people's tests.
+vectors: $(OUT)/wtr $(OUT)/host/record_ptrace
+	$(PYTHON) harness/vectors.py --build $(OUT) $(OUT)/vectors
+
 debug: $(IMAGE)
 	$(RUN) --debug -- $(ARGS)
 
@@ -189,10 +193,11 @@ help:
 	@echo 'make fuzz         generated programs, a million records and more; ARGS="seed=5"'
 	@echo 'make bench        speed figures, as ratios of one run'
 	@echo 'make wtr          the host tool for traces, at $(OUT)/wtr'
+	@echo 'make vectors      traces with expected readings, for debuggers and decoders'
 	@echo 'make check        the suite, its unit tests and its failures on purpose; ONLY=PATTERN'
 	@echo 'make clean        remove $(OUT)'
 
 FORCE:
 .PHONY: all deps run-qemu image sign debug bench defects policies fuzz check wtr host-tests
-.PHONY: trace gdb clean help FORCE
+.PHONY: trace gdb vectors clean help FORCE
 .DELETE_ON_ERROR:

@@ -40,7 +40,7 @@ def table(out):
     rows = (unit_entries(out) + style_entries(out) + suite_entries(out) +
             boot_entries(out) + selftest_entries(out) + usage_entries(out) +
             fuzz_entries(out) + trial_entries(out) + build_entries(out) + wtr_entries(out) +
-            trace_entries(out) + gdb_entries(out))
+            trace_entries(out) + gdb_entries(out) + vectors_entries(out))
     return sorted(rows, key=lambda entry: bool(entry.after))
 
 
@@ -226,7 +226,14 @@ def trace_entries(out):
     """Programs of one's own traced in QEMU, against single steps on the host; wrong files."""
     return [Entry("trace." + name, [sys.executable, "harness/tests/trace_session.py", name, out,
                                     "@"], wants=["^%s: as expected$" % name])
-            for name in ("programs", "files", "full")]
+            for name in ("programs", "files", "full", "avx")]
+
+
+def vectors_entries(out):
+    """The files for other people's tests, read by what they are for."""
+    return [Entry("vectors." + name, [sys.executable, "harness/tests/vectors_session.py", name,
+                                      out, "@"], wants=["^%s: (as expected|SKIP: .*)$" % name])
+            for name in ("same", "perf", "lcov", "gdb", "image")]
 
 
 def says(place, *texts):

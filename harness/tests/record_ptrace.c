@@ -3,11 +3,12 @@
  * Records a trace without a processor that can: a static program is single-stepped by ptrace,
  * and a branch is what objdump's listing calls one and what RIP did. Ground truth for wtr.
  *
- *     record_ptrace [-s none|flat|kernel] [-t STEPS] -o TRACE PROGRAM [ARGUMENTS]
+ *     record_ptrace [-s none|flat|kernel] [-t STEPS] [-n NAME] -o TRACE PROGRAM [ARGUMENTS]
  *
  * -s: no record of a system call, one from it to the next instruction, or one into a
  * kernel and one back. -t: RIP and RSP before every instruction, 8 bytes each, for judges
- * that want to see more than branches.
+ * that want to see more than branches. -n: what the trace calls the program, instead of its
+ * absolute path; with it no time is recorded, so that two traces of one run are equal.
  */
 #include "harness/tests/judge_objdump.h"
 #include "harness/wtr_write.h"
@@ -36,8 +37,8 @@ struct listed {
 
 static struct {
     FILE *trace, *steps;
-    char syscalls; /* n, f, k */
-    char *program;
+    char syscalls;        /* n, f, k */
+    char *program, *name; /* name: NULL = the absolute path */
     struct listed *listing;
     size_t listed;
     struct wtr_branch run[RUN_MAX];
@@ -154,7 +155,7 @@ static void describe(const char *path)
 {
     static struct wtr_segment segments[16];
     static uint8_t tail[sizeof segments + PATH_MAX + 64], file[1 << 20];
-    char absolute[PATH_MAX];
+    char absolute[PATH_MAX], *base;
     struct wtr_image image = {0};
     struct wtr_task task = {.process = TASK};
     FILE *stream = fopen(path, "rb");
@@ -166,6 +167,8 @@ static void describe(const char *path)
         fread(file, 1, sizeof file, stream) < sizeof *header)
         die(path);
     fclose(stream);
+    if (r.name)
+        snprintf(absolute, sizeof absolute, "%s", r.name);
     program = (const Elf64_Phdr *)(file + header->e_phoff);
     for (unsigned i = 0; i < header->e_phnum && image.segment_count < 16; i++) {
         const uint8_t *note = file + program[i].p_offset;
@@ -189,8 +192,9 @@ static void describe(const char *path)
     at += WTR_PADDED((size_t)image.build_id_bytes);
     memcpy(at, absolute, image.path_bytes);
     put(WTR_IMAGE, &image, sizeof image, tail, (size_t)(at - tail) + image.path_bytes);
-    task.name_bytes = (uint32_t)strlen(strrchr(absolute, '/') + 1) + 1;
-    put(WTR_TASK, &task, sizeof task, strrchr(absolute, '/') + 1, task.name_bytes);
+    base = strrchr(absolute, '/') ? strrchr(absolute, '/') + 1 : absolute;
+    task.name_bytes = (uint32_t)strlen(base) + 1;
+    put(WTR_TASK, &task, sizeof task, base, task.name_bytes);
 }
 
 static void put_arguments(char **words)
@@ -209,7 +213,8 @@ static void put_time(void)
 {
     struct wtr_time time = {.tsc = __rdtsc()};
 
-    put(WTR_TIME, &time, sizeof time, NULL, 0);
+    if (!r.name)
+        put(WTR_TIME, &time, sizeof time, NULL, 0);
 }
 
 /* --- the run */
@@ -316,17 +321,19 @@ int main(int argc, char **argv)
     pid_t child;
 
     r.syscalls = 'n';
-    while ((option = getopt(argc, argv, "+o:s:t:")) != -1) {
+    while ((option = getopt(argc, argv, "+n:o:s:t:")) != -1) {
         if (option == 'o')
             r.trace = fopen(optarg, "wb");
         else if (option == 's')
             r.syscalls = optarg[0];
         else if (option == 't')
             r.steps = fopen(optarg, "wb");
+        else if (option == 'n')
+            r.name = optarg;
     }
     if (!r.trace || optind == argc) {
-        fprintf(stderr, "usage: record_ptrace [-s none|flat|kernel] [-t STEPS] -o TRACE "
-                        "PROGRAM [ARGUMENTS]\n");
+        fprintf(stderr, "usage: record_ptrace [-s none|flat|kernel] [-t STEPS] [-n NAME] "
+                        "-o TRACE PROGRAM [ARGUMENTS]\n");
         return 3;
     }
     r.program = argv[optind];
@@ -336,6 +343,8 @@ int main(int argc, char **argv)
     header = wtr_put_header(r.room, sizeof r.room, 0, "ptrace", "record_ptrace");
     fwrite(r.room, 1, header, r.trace);
     describe(r.program);
+    if (r.name)
+        argv[optind] = r.name; /* it is told by which file it was run elsewhere */
     put_arguments(argv + optind);
     put_time();
     child = start(argv + optind, &output);

@@ -2,7 +2,7 @@
 """Programs traced for real in QEMU: branches, output and exit code are compared with those of
 the same file run and single-stepped on the host.
 
-trace_session.py programs|files|full BUILD-FOLDER OWN-FOLDER
+trace_session.py programs|files|full|avx BUILD-FOLDER OWN-FOLDER
 """
 
 import json
@@ -25,7 +25,14 @@ RUNS = (
     ("writes", [], ["--option", "trace-kib=512"]),
     ("loop", ["20000"], []),
     ("fault", [], []),
+    # Where the processor cannot leave CPL 0 out, the recorder does.
+    ("strings", ["a b"], ["--option", "cpuid=no-dscpl"]),
+    ("deep", [], ["--option", "cpuid=no-dscpl", "--option", "trace-kib=512"]),
+    # Interrupts and page faults come at branches too, and the kernel is in no file.
+    ("deep", [], ["--option", "crossings=1", "--option", "trace-kib=512"]),
+    ("writes", [], ["--option", "crossings=1", "--option", "cpuid=no-dscpl"]),
 )
+PROGRAM_END = 1 << 24       # all of them lie below, the kernel above
 
 
 class Session:
@@ -72,6 +79,9 @@ def compare(session, name, words, options):
                    stdout=subprocess.DEVNULL, check=True)
     want = session.branches(recorded)
     got = session.branches(session.place / "trace.wtr")
+    inside = [pair for pair in got if max(pair) < PROGRAM_END]
+    session.same(len(got) > len(inside), "crossings=1" in options, name + ": has crossings")
+    got = inside
     if got != want:
         at = next((i for i, pair in enumerate(zip(got, want)) if pair[0] != pair[1]),
                   min(len(got), len(want)))
@@ -148,6 +158,17 @@ def files(session):
                  "crossings=1 keeps none: " + kept)
 
 
+def avx(session):
+    """OSXSAVE is 0, so AVX gets #UD; one line says what to do."""
+    said = session.trace(session.out / "programs/avx", status=1)
+    session.same(re.findall(r"^program: (.*?) at 0x", said, re.M), ["invalid opcode"], said)
+    session.same(re.findall(r"^ *AVX is off here: compile without -mavx.*$", said, re.M) != [],
+                 True, said)
+    rows = said.split("last branches:\n")[-1].splitlines()
+    session.same(any("sum_of" in row for row in rows[:32]), True, "sum_of in the last branches")
+    session.same("ended by an exception: invalid opcode" in said.splitlines()[-1], True, said)
+
+
 def full(session):
     """A volume too small for the trace: the program ends all the same, losses are counted."""
     rounds, trace = 700000, session.place / "trace.wtr"
@@ -177,7 +198,7 @@ def full(session):
 def main():
     what, out, place = sys.argv[1:]
     session = Session(out, place)
-    {"programs": programs, "files": files, "full": full}[what](session)
+    {"programs": programs, "files": files, "full": full, "avx": avx}[what](session)
     for line in session.complaints:
         print(line)
     (session.place / "complaints.json").write_text(json.dumps(session.complaints))

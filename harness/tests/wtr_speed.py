@@ -16,7 +16,7 @@ from harness.tests import wtr_file  # noqa: E402
 from harness.tests.wtr_tools import run_tests, same  # noqa: E402
 
 COMMANDS = [["info"], ["list"], ["list", "--raw"], ["tree"], ["fold"], ["coverage"], ["lcov"],
-            ["html"], ["perf"], ["perf", "--samples"], ["check"]]
+            ["html"], ["perf"], ["perf", "--samples"], ["btrace"], ["bts"], ["check"]]
 SECONDS = 2.0               # for a million branches
 MEMORY = 400                # bytes a branch
 ROUNDS = 8

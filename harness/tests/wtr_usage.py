@@ -55,7 +55,8 @@ def usage(tools):
     _, err = tools.wtr(status=USAGE)
     assert err.startswith("usage: wtr "), err
     out, _ = tools.wtr("--help")
-    commands = ("info list tree fold coverage lcov html perf output check").split()
+    commands = ("info list tree fold coverage lcov html perf btrace bts output "
+                "check").split()
     same([word for word in commands if "\n  %s " % word not in out], [], "help")
     return "%d cases" % len(cases)
 

@@ -31,7 +31,8 @@ static void tell(struct audit *audit, const struct step *step, const char *what)
 static void check_step(void *context, const struct step *step)
 {
     struct audit *audit = context;
-    const struct place *from = &audit->session->space.places.items[step->from];
+    const struct place *places = audit->session->space.places.items;
+    const struct place *from = &places[step->from], *to = &places[step->to];
 
     audit->branches++;
     audit->events += step->event;
@@ -40,8 +41,8 @@ static void check_step(void *context, const struct step *step)
         audit->broken++;
         tell(audit, step, "no straight way leads there");
     }
-    if (step->event && from->direct) {
-        /* A fault may strike at a branch; then a handler follows, elsewhere. */
+    /* Where an exception or interrupt strikes at a branch, the kernel's handler is next. */
+    if (step->event && from->direct && to->image != NO_IMAGE) {
         audit->wrong_target++;
         tell(audit, step, "went elsewhere than its instruction says");
     }

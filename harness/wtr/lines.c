@@ -47,7 +47,9 @@ static char *full_name(Dwarf_Die *unit, const char *name)
     const char *folder = dwarf_formstring(dwarf_attr(unit, DW_AT_comp_dir, &attribute));
     char *full;
 
-    if (name[0] == '/' || !folder)
+    while (strncmp(name, "./", 2) == 0)
+        name += 2;
+    if (name[0] == '/' || !folder || strcmp(folder, ".") == 0)
         return text_copy(name, strlen(name));
     full = allocate(strlen(folder) + strlen(name) + 2, 1);
     strcpy(full, folder);

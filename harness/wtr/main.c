@@ -26,7 +26,9 @@ static const struct command commands[] = {
     {"coverage", command_coverage, true, "ta", "what of each function was reached"},
     {"lcov", command_lcov, true, "t", "the same as an lcov file, for genhtml"},
     {"html", command_html, false, "td", "timeline and call tree as one web page"},
-    {"perf", command_perf, false, "tsed", "perf.data, for perf script --itrace=b"},
+    {"perf", command_perf, false, "tsedp", "perf.data, for perf script --itrace=b"},
+    {"btrace", command_btrace, false, "t", "the document that GDB reads a recording from"},
+    {"bts", command_bts, false, "t", "the branches as the processor's 24-byte records"},
     {"output", command_output, false, "t", "what the traced program wrote"},
     {"check", command_check, false, "t", "is the trace whole and possible?"},
 };
@@ -50,6 +52,7 @@ static void usage(FILE *to)
           "  --all           coverage: also functions that were not reached\n"
           "  --samples       perf: ordinary samples with call chains and branch stacks\n"
           "  --every N       perf --samples: branches a sample; 1 to 1024, default 32\n"
+          "  --as-recorded   perf: programs keep the path of the trace, wherever they are now\n"
           "\nTRACE may be - for standard input.\n"
           "exit status: 0 all is well; 1 the trace is damaged, incomplete or impossible, and\n"
           "what could be read was shown; 2 the input cannot be used; 3 wrong usage\n",
@@ -120,6 +123,8 @@ static bool take_option(struct options *o, char letter, const char *name, const 
         return o->raw = true;
     case 'a':
         return o->all = true;
+    case 'p':
+        return o->as_recorded = true;
     default:
         return o->samples = true;
     }
@@ -133,7 +138,7 @@ static const struct {
     {"--elf", 'E', true},   {"-o", 'O', true},         {"--task", 't', true},
     {"--first", 'f', true}, {"--count", 'n', true},    {"--depth", 'd', true},
     {"--every", 'e', true}, {"--weight", 'w', true},   {"--raw", 'r', false},
-    {"--all", 'a', false},  {"--samples", 's', false},
+    {"--all", 'a', false},  {"--samples", 's', false}, {"--as-recorded", 'p', false},
 };
 #define OPTIONS (sizeof option_names / sizeof *option_names)
 
@@ -228,6 +233,7 @@ static enum status run(const struct command *command, const struct options *opti
     if (trace_open(&session->trace, options->path)) {
         session->partial = !trace_whole(&session->trace);
         if (space_open(&session->space, &session->trace, options->elf)) {
+            session->space.as_recorded = options->as_recorded;
             status = perform(command, session);
             space_close(&session->space);
         }

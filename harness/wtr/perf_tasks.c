@@ -55,12 +55,12 @@ static void put_fork(struct perf_file *file, struct perf_id who, uint64_t id)
     perf_end(file);
 }
 
-static const char *path_of(const struct image *image)
+static const char *path_of(const struct space *space, const struct image *image)
 {
-    return image->program ? image->program->path : image->recorded_path;
+    return image->program && !space->as_recorded ? image->program->path : image->recorded_path;
 }
 
-static void put_mmap(struct perf_file *file, struct perf_id who, const struct image *image,
+static void put_mmap(struct perf_file *file, struct perf_id who, const char *path,
                      const struct wtr_segment *segment, uint64_t id)
 {
     uint64_t start = segment->start & ~(PAGE - 1);
@@ -72,7 +72,7 @@ static void put_mmap(struct perf_file *file, struct perf_id who, const struct im
     put_u64(&file->data, start);
     put_u64(&file->data, bytes);
     put_u64(&file->data, segment->file_offset & ~(PAGE - 1));
-    put_limited(&file->data, path_of(image), PATH_BYTES);
+    put_limited(&file->data, path, PATH_BYTES);
     perf_trailer(file, who.pid, who.tid, 0, id);
     perf_end(file);
 }
@@ -87,7 +87,7 @@ static void put_images(const struct space *space, struct perf_file *file, struct
             continue;
         for (size_t k = 0; k < image->segments.count; k++) {
             if (image->segments.items[k].flags & PF_X)
-                put_mmap(file, who, image, &image->segments.items[k], id);
+                put_mmap(file, who, path_of(space, image), &image->segments.items[k], id);
         }
     }
 }
@@ -96,11 +96,12 @@ static void put_build_ids(const struct space *space, struct perf_file *file)
 {
     for (size_t i = 0; i < space->images.count; i++) {
         const struct image *image = &space->images.items[i];
+        const char *whole = path_of(space, image);
         char *path;
 
         if (!image->build_id_bytes)
             continue;
-        path = text_copy(path_of(image), strnlen(path_of(image), PATH_BYTES - 1));
+        path = text_copy(whole, strnlen(whole, PATH_BYTES - 1));
         perf_build_id(file, image->build_id, image->build_id_bytes, path);
         free(path);
     }

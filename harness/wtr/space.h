@@ -71,6 +71,7 @@ struct space {
     struct map task_by_number, place_by_key, process_by_number;
     uint64_t flags_seen;          /* of any branch */
     const char *const *elf_paths; /* given by the user, ended by NULL */
+    bool as_recorded;             /* perf: files are called what the trace calls them */
 };
 
 /*

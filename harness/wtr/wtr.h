@@ -21,7 +21,7 @@ struct options {
     uint32_t depth;
     const char *weight; /* fold: "branches", "instructions" or "calls" */
     uint32_t every;     /* perf --samples: branches a sample */
-    bool raw, all, samples;
+    bool raw, all, samples, as_recorded;
 };
 
 struct session {
@@ -41,6 +41,8 @@ bool command_coverage(struct session *session);
 bool command_lcov(struct session *session);
 bool command_html(struct session *session);
 bool command_perf(struct session *session);
+bool command_btrace(struct session *session);
+bool command_bts(struct session *session);
 bool command_check(struct session *session);
 bool command_output(struct session *session);
 
