@@ -1,18 +1,21 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """What tracing costs: records a second, slow-down, bytes a record, beside GDB's single steps.
 
-trace_bench.py [--image I] [--out O] [PROGRAM [ARGUMENT...]]
+trace_bench.py [--image I] [--out O] [--runs N] [PROGRAM [ARGUMENT...]]
 
-The same program runs three times in one sitting: traced, untraced, and under a stock GDB that
-single-steps it through QEMU's own gdbstub, which is how branches are found without BTS.
+In one sitting the same program runs traced, untraced, under a stock GDB that single-steps it
+through QEMU's own gdbstub, which is how branches are found without BTS, and under the same GDB
+that reads the recorded branches from the image's stub.  Medians of N sittings (3), with the
+lowest and the highest; ratios are taken within a sitting, so that the machine's load counts
+on both sides.
 """
 
 import argparse
 import os
 import re
+import statistics
 import subprocess
 import sys
-import time
 from pathlib import Path
 
 if __name__ == "__main__":
@@ -71,6 +74,33 @@ def gdb_steps(args):
     return int(found[1]) / float(found[2])
 
 
+def gdb_reads(args, branches):
+    """Branches a second that GDB reads from the image's stub, the run to its end left out."""
+    size = 24 * (branches + 1000)
+    commands = ["set record btrace bts buffer-size %d" % size, "record btrace bts", "continue",
+                "python import time; start = time.time()",
+                "python gdb.execute('info record', to_string=True)",
+                "python print('seconds %f' % (time.time() - start))",
+                "maint info btrace", "kill"]
+    with subprocess.Popen([sys.executable, "harness/gdb_run.py", "--image", args.image, "--out",
+                           args.out, "--serve", args.program, "--", *args.words],
+                          stdout=subprocess.PIPE, text=True) as server:
+        port = next((line.split()[1] for line in server.stdout if line.startswith("port ")), "")
+        words = ["gdb", "-q", "-nx", "-batch", "-ex", "set remotetimeout 60",
+                 "-ex", "target remote 127.0.0.1:" + port]
+        for text in commands:
+            words += ["-ex", text]
+        done = subprocess.run([*words, args.program], stdin=subprocess.DEVNULL, text=True,
+                              capture_output=True, timeout=600, check=False)
+        server.stdout.read()
+    seconds = re.search(r"^seconds ([\d.]+)", done.stdout, re.M)
+    blocks = re.search(r"Number of packets: (\d+)", done.stdout)
+    if not seconds or not blocks:
+        print("gdb: no figure: " + (done.stdout + done.stderr)[-300:])
+        return 0
+    return int(blocks[1]) / float(seconds[1])
+
+
 def entry(program):
     text = subprocess.run(["readelf", "-h", program], capture_output=True, text=True,
                           check=True).stdout
@@ -86,34 +116,45 @@ def instructions(args):
     return int(rows[0]) if rows else 0
 
 
+def sitting(args):
+    """Figures of one sitting by name."""
+    traced = image_run(args)
+    count = instructions(args)
+    plain = image_run(args, "--option", "untraced=1")
+    steps = gdb_steps(args)
+    seconds = traced["with_file"] / 1e6
+    branches = traced["branches"]
+    return {"branches": branches, "instructions": count,
+            "bytes a branch": traced["bytes"] / branches,
+            "traced s": traced["microseconds"] / 1e6,
+            "to the file s": seconds,
+            "untraced s": plain["microseconds"] / 1e6,
+            "branches/s to the file": branches / seconds,
+            "slow-down": traced["microseconds"] / max(plain["microseconds"], 1),
+            "GDB steps/s": steps,
+            "GDB steps, whole program s": count / steps if steps else 0,
+            "tracing, times as fast": count / steps / seconds if steps else 0,
+            "GDB reads branches/s": gdb_reads(args, branches)}
+
+
 def main():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--image", default="out/BOOTX64.EFI")
     parser.add_argument("--out", default="out")
+    parser.add_argument("--runs", type=int, default=3)
     parser.add_argument("program", nargs="?")
     parser.add_argument("words", nargs="*")
     args = parser.parse_args()
     args.program = args.program or str(Path(args.image).parent / "programs/sort")
     args.out = str(Path(args.out) / "trace-bench")
     load = os.getloadavg()[0]
-    started = time.time()
-    traced = image_run(args)
-    host = time.time() - started
-    count = instructions(args)
-    plain = image_run(args, "--option", "untraced=1")
-    steps = gdb_steps(args)
-    branches, micros = traced["branches"], traced["microseconds"]
-    print("program %s: %d branches, %d instructions; load %.1f on %d processors" % (
-        Path(args.program).name, branches, count, load, os.cpu_count()))
-    print("traced: %.3f s, %.0f branches a second; with the file %.3f s; QEMU's whole run "
-          "%.1f s" % (micros / 1e6, branches / micros * 1e6, traced["with_file"] / 1e6, host))
-    print("untraced: %.4f s; slow-down %.0f" % (
-        plain["microseconds"] / 1e6, micros / max(plain["microseconds"], 1)))
-    print("trace: %.2f bytes a branch" % (traced["bytes"] / branches))
-    if steps and count:
-        alone = count / steps
-        print("GDB: %.0f single steps a second, so %.1f s for this program: tracing is %.0f "
-              "times as fast" % (steps, alone, alone / (traced["with_file"] / 1e6)))
+    rows = [sitting(args) for _ in range(args.runs)]
+    print("%s %s: medians of %d sittings (lowest, highest); load %.1f on %d processors" % (
+        Path(args.program).name, " ".join(args.words), args.runs, load, os.cpu_count()))
+    for name in rows[0]:
+        values = [row[name] for row in rows]
+        print("%-28s %14s  (%s, %s)" % (name, *("%.10g" % float("%.4g" % value) for value in (
+            statistics.median(values), min(values), max(values)))))
 
 
 if __name__ == "__main__":
