@@ -195,7 +195,8 @@ bool gdb_poll(struct gdb *gdb)
     event = next_event(gdb);
     /* Nobody who waits for a stop sends one: this is somebody else, who came anew. */
     gdb->waiting = event == PACKET_READY;
-    return event == PACKET_READY || event == PACKET_BREAK;
+    /* Ctrl-C means something from somebody who waits; alone it may be noise on the line. */
+    return event == PACKET_READY || (event == PACKET_BREAK && gdb->attached);
 }
 
 void gdb_output(struct gdb *gdb, const uint8_t *bytes, size_t count)

@@ -210,6 +210,11 @@ static void load_watches(const struct gdb_machine *m)
 
 /* --- runs */
 
+static bool is_late(const struct gdb_machine *m)
+{
+    return m->deadline && tsc_read() > m->deadline;
+}
+
 static bool on_timer(struct trap_frame *frame, void *arg)
 {
     struct gdb_machine *m = arg;
@@ -218,7 +223,7 @@ static bool on_timer(struct trap_frame *frame, void *arg)
     if (running)
         bts_stop(&m->bts);
     m->program.pause_wanted |= gdb_poll(m->gdb);
-    m->program.kill_wanted |= m->deadline && tsc_read() > m->deadline;
+    m->program.kill_wanted |= is_late(m);
     apic_timer_oneshot(HEARTBEAT);
     if (trap_from_user(frame))
         program_leave(&m->program, frame);
@@ -317,6 +322,8 @@ static void run(struct gdb_machine *m)
     struct program *p = &m->program;
     struct trap_slot timer = trap_set(VECTOR_TIMER, on_timer, m);
 
+    /* Runs shorter than a heartbeat never see the timer. */
+    p->kill_wanted |= is_late(m);
     p->context = m;
     p->output = on_output;
     p->in_kernel = on_kernel;

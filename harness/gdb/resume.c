@@ -75,6 +75,16 @@ static bool exit_is_due(const struct gdb *gdb)
     return gdb->stop.kind == GDB_EXITING && gdb->stopped_at == gdb->registers.core[GDB_RIP];
 }
 
+/* Between two steps nobody else looks at the line, and a range may be an endless loop. */
+static bool is_called(struct gdb *gdb)
+{
+    gdb->running = true;
+    if (gdb_poll(gdb))
+        gdb->stop = (struct gdb_stop){GDB_INTERRUPTED, 0};
+    gdb->running = false;
+    return gdb->stop.kind == GDB_INTERRUPTED;
+}
+
 /* Until RIP leaves the range, which is empty for a single step. */
 static void run(struct gdb *gdb, bool step, uint64_t low, uint64_t high)
 {
@@ -89,7 +99,7 @@ static void run(struct gdb *gdb, bool step, uint64_t low, uint64_t high)
         run_once(gdb, step);
         rip = gdb->registers.core[GDB_RIP];
     } while (step && gdb->stop.kind == GDB_STEPPED && rip >= low && rip < high &&
-             !gdb_breakpoint_at(gdb, rip));
+             !gdb_breakpoint_at(gdb, rip) && !is_called(gdb));
     if (gdb->attached && !gdb->waiting)
         gdb_reply_stop(gdb);
 }

@@ -269,6 +269,50 @@ def interrupt(truth, start):
         demand(re.search(want, said), "GDB does not say '%s'" % want)
 
 
+def endless(truth, start):
+    """Ctrl-C into `next` over a line that never ends: a range of steps, none of them long."""
+    with start(["wait", "idle"]) as server:
+        commands = ["tbreak idle", "continue", "next", "pc", "set var go_on = 1", "handle SIGINT "
+                    "nopass", "tbreak finish", "continue", "pc", "kill"]
+        with subprocess.Popen(server.words(commands), stdin=subprocess.DEVNULL, text=True,
+                              stdout=subprocess.PIPE, stderr=subprocess.STDOUT) as gdb:
+            time.sleep(4)
+            gdb.send_signal(signal.SIGINT)
+            said = gdb.communicate(timeout=PATIENCE)[0]
+    print(said)
+    first, second = (row[0] for row in numbers(said, "PC"))
+    demand("received signal SIGINT" in said and truth.name[first] == "idle", "the loop goes on")
+    demand(second == truth.symbol("finish"), "it does not go on afterwards")
+
+
+def unusual(truth, start):
+    """Commands that people try: calls of functions, jumps, memory, what is refused."""
+    with start() as server:
+        said = server.gdb(
+            "info threads", "compare-sections", "tbreak leaf", "continue", "print leaf(7)",
+            "print collatz(6)", "finish", "set var $rip = 0x8000000000000000",
+            "set var $cs = 8", "set var $mxcsr = 0xffffffff", "set var $eflags = 0xffffffff",
+            "p $eflags", "set var $xmm3.v2_double[1] = 2.5", "p $xmm3.v2_double[1]",
+            "record btrace bts", "record btrace bts", "record save /nowhere", "next",
+            "advance finish", "record goto begin", "set var $rax = 1", "print leaf(7)",
+            "break leaf", "continue", "pc", "record goto end", "delete", "disconnect")
+        again = server.gdb("p result", "pcs", "record stop", "tbreak finish", "continue", "pc",
+                           "detach")
+    for want in (r"\* 1 +Thread 1 ", r"\.text, range 0x\w+ -- 0x\w+: matched", r"\$1 = 22$",
+                 r"\$2 = 8$", "Value returned is", 'Could not write register "rip"',
+                 'Could not write register "cs"', 'Could not write register "mxcsr"',
+                 r"\[ CF PF AF ZF SF IF DF OF AC ID \]", r"= 2\.5$", "already being recorded",
+                 "You can't do that when your target", "Cannot write registers while replaying",
+                 "reakpoint 2, leaf"):
+        demand(re.search(want, said, re.M), "GDB does not say '%s'" % want)
+    demand("is recording using Branch Trace Store" in again, "the recording is not adopted")
+    back = truth.visit("leaf") + truth.pcs[truth.visit("leaf"):].index(numbers(again)[0][0])
+    same(numbers(again)[0], truth.pcs[back:back + len(numbers(again)[0])], "the recording")
+    demand(numbers(said, "PC") == [[truth.symbol("leaf")]], "a breakpoint during replay")
+    demand(numbers(again, "PC") == [[truth.symbol("finish")]], "stopped elsewhere")
+    demand("exited" not in said and "detached" in again, "the end")
+
+
 def line(truth, start):
     """Malformed and oversized packets, a line that drops, and a debugger that comes back."""
     with start() as server:
@@ -344,7 +388,8 @@ def nothing(truth, start):
     same([row[0] for row in numbers(said, "PC")], [truth.symbol("finish")], "stopped at")
 
 
-CASES = {one.__name__: one for one in (history, overflow, steps, interrupt, line, resumed)}
+CASES = {one.__name__: one for one in (history, overflow, steps, interrupt, endless, unusual,
+                                       line, resumed)}
 KERNEL_CASES = dict(CASES, unfiltered=unfiltered, nothing=nothing)
 del KERNEL_CASES["resumed"]         # nothing of it depends on who runs the program
 

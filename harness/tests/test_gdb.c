@@ -250,6 +250,29 @@ static void range_steps(void)
     EXPECT_EQ(fake.runs, 5);
 }
 
+/* A range that is an endless loop, of steps too short to hear Ctrl-C. */
+static void endless_range(void)
+{
+    static const char step_and_break[] = "$vCont;r401000,402000:1#99\003";
+    char text[PACKET_BYTES + 1] = "";
+    size_t at = 0;
+
+    fake_start();
+    fake.brief = true;
+    fake_send(step_and_break, sizeof(step_and_break) - 1);
+    fake_decode(&at, text, PACKET_BYTES);
+    EXPECT_STR(text, "T02thread:1;");
+    EXPECT_EQ(fake.runs, 1);
+}
+
+/* After `detach` a byte that looks like Ctrl-C stops nothing. */
+static void alone(void)
+{
+    fake_start();
+    fake_send("$D#44\003", 6);
+    EXPECT(fake.gdb.ended && fake.gdb.registers.core[GDB_RIP] == fake.stop_at[0]);
+}
+
 static void ends(void)
 {
     fake_start();
@@ -437,6 +460,8 @@ int main(void)
     RUN(own_int3);
     RUN(watches);
     RUN(range_steps);
+    RUN(endless_range);
+    RUN(alone);
     RUN(ends);
     RUN(interrupted);
     RUN(program_output);

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
  * A program to be debugged: calls, recursion, loops, a system call on the way, and an end with
- * the exit code 7. Given an argument, it first waits in a loop for a variable to be set.
+ * the exit code 7. Given an argument, it first waits in a loop for a variable to be set; given
+ * two, in one of a single line.
  */
 #define NOINLINE __attribute__((noinline, noclone))
 
@@ -62,11 +63,18 @@ NOINLINE static int spin(void)
     return rounds;
 }
 
+NOINLINE static void idle(void)
+{
+    __asm__ volatile("1: cmpl $0, go_on(%rip)\n\t  je 1b");
+}
+
 void start_c(long *stack)
 {
     int v;
 
-    if (stack[0] > 1)
+    if (stack[0] > 2)
+        idle();
+    else if (stack[0] > 1)
         spin();
     v = collatz(6);
     system_call(1, 1, "collatz\n", 8);
