@@ -272,8 +272,8 @@ def interrupt(truth, start):
 def endless(truth, start):
     """Ctrl-C into `next` over a line that never ends: a range of steps, none of them long."""
     with start(["wait", "idle"]) as server:
-        commands = ["tbreak idle", "continue", "next", "pc", "set var go_on = 1", "handle SIGINT "
-                    "nopass", "tbreak finish", "continue", "pc", "kill"]
+        commands = ["tbreak idle", "continue", "next", "pc", "set var go_on = 1",
+                    "handle SIGINT nopass", "tbreak finish", "continue", "pc", "kill"]
         with subprocess.Popen(server.words(commands), stdin=subprocess.DEVNULL, text=True,
                               stdout=subprocess.PIPE, stderr=subprocess.STDOUT) as gdb:
             time.sleep(4)
@@ -298,8 +298,8 @@ def unusual(truth, start):
             "break leaf", "continue", "pc", "record goto end", "delete", "disconnect")
         again = server.gdb("p result", "pcs", "record stop", "tbreak finish", "continue", "pc",
                            "detach")
-    for want in (r"\* 1 +Thread 1 ", r"\.text, range 0x\w+ -- 0x\w+: matched", r"\$1 = 22$",
-                 r"\$2 = 8$", "Value returned is", 'Could not write register "rip"',
+    for want in (r"\* 1 +Thread 1 ", r"\.text, range 0x\w+ -- 0x\w+: matched",
+                 r"\$1 = 22$", r"\$2 = 8$", "Value returned is", 'Could not write register "rip"',
                  'Could not write register "cs"', 'Could not write register "mxcsr"',
                  r"\[ CF PF AF ZF SF IF DF OF AC ID \]", r"= 2\.5$", "already being recorded",
                  "You can't do that when your target", "Cannot write registers while replaying",
