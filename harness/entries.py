@@ -100,8 +100,8 @@ def suite_entries(out):
                    verify=lambda place, log: results(place))
              for cpu, profile in (("EPYC", "qemu"), ("max", "qemu-max"))]
     rows += [
-        Entry("suite.cpus2", runner(out, options=["cpus=2"]),
-              verify=lambda place, log: results(place)),
+        *(Entry("suite.cpus%d" % count, runner(out, options=["cpus=%d" % count]),
+                verify=lambda place, log: results(place)) for count in (2, 4)),
         Entry("suite.soak", runner(out, options=["soak=15s", "order=7", "repeat=2",
                                                  "run=bts.record.*,ds.session.*,hw.*"]),
               verify=lambda place, log: results(place) + says(

@@ -90,7 +90,7 @@ static uint64_t keep_running(void *arg)
     struct tasks *t = arg;
 
     while (!t->stop && tsc_read() < t->enough) {
-        schedule_run(&t->schedule, 1000);
+        schedule_run(&t->schedule, 50);
         cross_call_serve();
         cpu_pause();
     }
@@ -227,4 +227,32 @@ struct task *tasks_script(struct tasks *t, const struct script *script, size_t e
             tasks_entry(task, i)->other = sizeof(*script);
     }
     return task;
+}
+
+void tasks_look(struct tasks_ring *ring, const struct bts_record *got, size_t count)
+{
+    uint64_t bytes = ring->task->high - ring->task->base;
+
+    for (size_t i = 0; i < count; i++) {
+        uint64_t from = got[i].from - ring->task->base, to = got[i].to - ring->task->base;
+        struct record record;
+
+        if (record_from_mark(&got[i], &record)) {
+            ring->marks++;
+            ring->wrong_marks +=
+                record.kind <= RECORD_DEPARTS && record.detail != ring->task->id;
+        } else if (from < bytes && to < bytes) {
+            ring->own++;
+        } else if (got[i].from - USER_WINDOW < WINDOW_BYTES && from >= bytes) {
+            ring->foreign++;
+        } else if (got[i].to - USER_WINDOW < WINDOW_BYTES && to >= bytes) {
+            ring->foreign++;
+        }
+    }
+}
+
+void tasks_look_at(void *context, session_id id, const struct bts_record *got, size_t count)
+{
+    (void)id;
+    tasks_look(context, got, count);
 }

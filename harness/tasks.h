@@ -50,6 +50,15 @@ struct task *tasks_add(struct tasks *t, const char *workload, uint64_t argument)
 /* A circular session of debugger on the task, marks on, ring 3 alone; more to be set. */
 struct session_request tasks_request(struct tasks *t, struct task *task, size_t records);
 
+/* What the records of a task's ring are; by address, since each task has a region of its own.
+ */
+struct tasks_ring {
+    struct task *task;
+    uint64_t own, foreign, marks, wrong_marks;
+};
+void tasks_look(struct tasks_ring *ring, const struct bts_record *got, size_t count);
+session_overflow tasks_look_at; /* context: the ring */
+
 /* One entry of task.script's table, from first to its end. */
 struct script {
     uint64_t call, rdi, rsi, rdx, r10, result, other;

@@ -150,9 +150,8 @@ static bool in_window(uint64_t linear, uint64_t window)
 }
 
 /*
- * The entry for linear at the given level. With create, missing tables on the way are added;
- * they permit everything their window may hold, and the leaf restricts. NULL when a table is
- * missing (and the pool empty) or a large page is in the way.
+ * The entry for linear at the given level; create adds missing tables on the way, which permit
+ * all that their window may hold. NULL: a table is missing, or a large page in the way.
  */
 static uint64_t *entry_at(uint64_t cr3, uint64_t linear, unsigned target, bool create)
 {

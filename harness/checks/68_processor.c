@@ -15,6 +15,7 @@
 #include "harness/sessions.h"
 #include "hw/apic.h"
 #include "hw/cross_call.h"
+#include "hw/msr.h"
 #include "hw/regs.h"
 
 #define FIXED (LVT_DELIVERY_FIXED | VECTOR_PMI)
@@ -108,4 +109,90 @@ CHECK(handed_back, .name = "smp.processor.handed_back", .clauses = "", .kind = S
     EXPECT(run, other.debugctl && other.area, "it is not traced");
     sessions_error(run, session_request(&here.request, &result), DS_OK, "one here");
     EXPECT_EQ(run, session_owner_died(&s->debugger), 0, "sessions that stay");
+}
+
+/* --- NMIs that come whenever they come */
+
+struct storm {
+    struct sessions_part part;
+    const struct ds_owner *owner;
+    uint32_t apic_id;
+    uint64_t lost_after; /* ticks */
+    unsigned wanted;
+    volatile unsigned sent, taken, inside, wrong;
+    volatile bool in_call, over;
+};
+
+/* As a watchdog's does that looks at the trace: nobody may notice. */
+static bool on_nmi(struct trap_frame *frame, void *arg)
+{
+    struct storm *storm = arg;
+
+    (void)frame;
+    storm->inside += storm->in_call;
+    storm->wrong += session_suspend(storm->part.id, storm->owner) != DS_OK;
+    storm->wrong += (sessions_debugctl() & DEBUGCTL_TR) != 0;
+    storm->wrong += session_resume(storm->part.id, storm->owner) != DS_OK;
+    storm->taken++;
+    return true;
+}
+
+/* The next one when the last was taken, at another distance each time; or when it is lost. */
+static uint64_t send_nmis(void *arg)
+{
+    struct storm *storm = arg;
+    uint64_t start = tsc_read(), sent_at = start;
+    unsigned before = 0;
+
+    while (storm->taken < storm->wanted && tsc_read() - start < patience) {
+        if (storm->sent && storm->taken == before && tsc_read() - sent_at < storm->lost_after) {
+            cpu_pause();
+            continue;
+        }
+        for (volatile unsigned spin = storm->sent * 37 % 1000; spin > 0; spin--)
+            ;
+        before = storm->taken;
+        storm->sent++;
+        sent_at = tsc_read();
+        apic_send_nmi(storm->apic_id);
+    }
+    storm->over = true;
+    return 0;
+}
+
+CHECK(nmi, .name = "smp.broker.nmi", .clauses = "", .kind = SOFTWARE,
+      .needs = NEED_BTS | NEED_SMP)
+{
+    static struct storm storm;
+    struct sessions *s = sessions_open(run, FIXED);
+    struct trap_slot outer;
+    unsigned lost = 0;
+
+    storm = (struct storm){.part = prepare(run, s), .owner = &s->debugger};
+    storm.apic_id = apic_id();
+    storm.lost_after = run->platform->tsc_khz * 5;
+    storm.wanted = run_count_of(run, 2000, 100);
+    patience = cross_call_ticks;
+    storm.part.id = sessions_ask(s, &storm.part.request);
+    outer = trap_set(VECTOR_NMI, on_nmi, &storm);
+    company_start(run, 1, send_nmis, &storm);
+    for (unsigned i = 0; !storm.over; i++) {
+        uint64_t want = i & 1 ? DEBUGCTL_BTF : 0;
+
+        storm.in_call = true;
+        broker_set(BROKER_BLOCK_STEP, want);
+        storm.in_call = false;
+        lost += broker_bits(BROKER_BLOCK_STEP) != want;
+        lost += (sessions_debugctl() & (DEBUGCTL_TR | DEBUGCTL_BTS | DEBUGCTL_BTF)) !=
+                (DEBUGCTL_TR | DEBUGCTL_BTS | want);
+    }
+    company_wait(run, 1);
+    trap_set(VECTOR_NMI, outer.handler, outer.arg);
+    broker_clear(BROKER_BLOCK_STEP);
+    EXPECT_EQ(run, lost, 0, "rounds after which a client's bits were not what it set");
+    EXPECT_EQ(run, storm.wrong, 0, "calls that went wrong in an NMI");
+    run_detail(run, "%u NMIs sent, %u taken, %u inside a call", storm.sent, storm.taken,
+               storm.inside);
+    /* How many come in time is the machine's affair. */
+    EXPECT(run, storm.taken > 0, "none of %u NMIs came", storm.sent);
 }

@@ -83,45 +83,12 @@ CHECK(killed, .name = "task.run.kill", .clauses = "", .kind = SOFTWARE)
 
 /* --- whose records */
 
-struct ring {
-    struct task *task;
-    uint64_t own, foreign, marks, wrong_marks;
-};
-
-static void look(struct ring *ring, const struct bts_record *got, size_t count)
-{
-    uint64_t bytes = ring->task->high - ring->task->base;
-
-    for (size_t i = 0; i < count; i++) {
-        uint64_t from = got[i].from - ring->task->base, to = got[i].to - ring->task->base;
-        struct record record;
-
-        if (record_from_mark(&got[i], &record)) {
-            ring->marks++;
-            ring->wrong_marks +=
-                record.kind <= RECORD_DEPARTS && record.detail != ring->task->id;
-        } else if (from < bytes && to < bytes) {
-            ring->own++;
-        } else if (got[i].from - USER_WINDOW < WINDOW_BYTES && from >= bytes) {
-            ring->foreign++;
-        } else if (got[i].to - USER_WINDOW < WINDOW_BYTES && to >= bytes) {
-            ring->foreign++;
-        }
-    }
-}
-
-static void look_at(void *context, session_id id, const struct bts_record *got, size_t count)
-{
-    (void)id;
-    look(context, got, count);
-}
-
 CHECK(own_ring, .name = "task.switch.own_ring", .clauses = "", .kind = SOFTWARE,
       .needs = NEED_BTS | NEED_DS_CPL)
 {
     struct tasks *t = tasks_open(run, FIXED);
     const unsigned switches = run_count_of(run, 10000, 250), stretch = 40;
-    struct ring ring[2] = {0};
+    struct tasks_ring ring[2] = {0};
     session_id id[2];
 
     for (unsigned i = 0; i < 2; i++) {
@@ -130,7 +97,7 @@ CHECK(own_ring, .name = "task.switch.own_ring", .clauses = "", .kind = SOFTWARE,
         ring[i].task = tasks_add(t, "bench.call", UINT64_MAX);
         request = tasks_request(t, ring[i].task, 64);
         request.threshold = 40;
-        request.overflow = look_at;
+        request.overflow = tasks_look_at;
         request.context = &ring[i];
         id[i] = sessions_ask(t->sessions, &request);
     }
@@ -144,7 +111,7 @@ CHECK(own_ring, .name = "task.switch.own_ring", .clauses = "", .kind = SOFTWARE,
         size_t count = 0;
 
         session_drain(id[i], &t->sessions->debugger, records, 64, 64, &count);
-        look(&ring[i], records, count);
+        tasks_look(&ring[i], records, count);
         EXPECT_EQ(run, ring[i].foreign, 0, "records of another task");
         EXPECT_EQ(run, ring[i].wrong_marks, 0, "marks of another task");
         EXPECT(run, ring[i].own > 0 && ring[i].marks > 0, "%llu records, %llu marks",
@@ -282,11 +249,11 @@ static void step_pair(struct run *run, unsigned wish)
     }
     schedule_run(&t->schedule, 1000);
     for (unsigned i = 0; i < 2; i++) {
-        struct ring ring = {.task = &t->schedule.tasks[i]};
+        struct tasks_ring ring = {.task = &t->schedule.tasks[i]};
         size_t count = 0, most;
 
         session_drain(id[i], &t->sessions->debugger, records, 128, 128, &count);
-        look(&ring, records, count);
+        tasks_look(&ring, records, count);
         /* One for each branch in ring 3, and perhaps for a return from a system call. */
         most = wish >> i & 1 ? ring.own + 4 : 0;
         EXPECT(run, stepper[i].steps >= (most ? ring.own : 0) && stepper[i].steps <= most,
