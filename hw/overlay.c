@@ -40,11 +40,11 @@ static bool make_own(uint64_t *entry, unsigned level)
     return true;
 }
 
-static uint64_t *entry_of(struct address_space *space, uint64_t linear)
+static uint64_t *entry_anywhere(struct address_space *space, uint64_t linear)
 {
     uint64_t *table = table_of(space->cr3);
 
-    if (linear >= LOWER_HALF || space == paging_kernel_space())
+    if (space == paging_kernel_space())
         return NULL;
     for (unsigned level = LEVEL_PML4; level > 1; level--) {
         uint64_t *entry = &table[linear >> LEVEL_SHIFT(level) & (ENTRIES - 1)];
@@ -56,21 +56,34 @@ static uint64_t *entry_of(struct address_space *space, uint64_t linear)
     return &table[linear >> LEVEL_SHIFT(1) & (ENTRIES - 1)];
 }
 
+static uint64_t *entry_of(struct address_space *space, uint64_t linear)
+{
+    return linear < LOWER_HALF ? entry_anywhere(space, linear) : NULL;
+}
+
 static void flush(uint64_t linear)
 {
     __asm__ volatile("invlpg (%0)" : : "r"(linear) : "memory");
 }
 
-bool overlay_map(struct address_space *space, uint64_t linear, uint64_t phys, unsigned flags)
+static bool map_at(uint64_t *entry, uint64_t linear, uint64_t phys, unsigned flags)
 {
-    uint64_t *entry = entry_of(space, linear);
-
     if (!entry)
         return false;
     *entry = (phys & ENTRY_ADDRESS) | (flags & 0xFFF & ~(unsigned)PAGE_PAT) |
              (flags & PAGE_NX && cpu_has_nx() ? ENTRY_NX : 0);
     flush(linear);
     return true;
+}
+
+bool overlay_map(struct address_space *space, uint64_t linear, uint64_t phys, unsigned flags)
+{
+    return map_at(entry_of(space, linear), linear, phys, flags);
+}
+
+bool overlay_map_last(struct address_space *space, uint64_t phys, unsigned flags)
+{
+    return map_at(entry_anywhere(space, OVERLAY_LAST_PAGE), OVERLAY_LAST_PAGE, phys, flags);
 }
 
 bool overlay_unmap(struct address_space *space, uint64_t linear)

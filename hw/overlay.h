@@ -15,6 +15,9 @@
  * linear lies in the upper half or the page pool is empty.
  */
 bool overlay_map(struct address_space *space, uint64_t linear, uint64_t phys, unsigned flags);
+/* The same for the last page of the address space. */
+#define OVERLAY_LAST_PAGE (0 - PAGE_BYTES)
+bool overlay_map_last(struct address_space *space, uint64_t phys, unsigned flags);
 bool overlay_unmap(struct address_space *space, uint64_t linear);
 
 /* Gives the copied tables back, not the pages that they map. CR3 must be another's. */

@@ -197,3 +197,21 @@ CHECK(serialising, .name = "bts.debugctl.serialising", .clauses = "DCTL-04 MEM-1
                 "round %u: the last record is not the return", i);
     }
 }
+
+/* Read at once, and again behind an instruction that serialises. */
+CHECK(visible, .name = "bts.debugctl.visible", .clauses = "MEM-12", .kind = CHARACTERISE,
+      .needs = NEED_BTS)
+{
+    const volatile struct bts_record *last;
+    uint64_t early, late;
+    struct trace t;
+
+    trace_open(run, &t, &(struct trace_setup){.records = 16});
+    last = (const volatile struct bts_record *)(uintptr_t)t.base + 1;
+    NEED(run, bts_bracket(&t.bts, nothing, NULL, NULL) == DS_OK, "the trace is refused");
+    early = last->to;
+    cpuid_query(0, 0); /* serialises */
+    late = last->to;
+    EXPECT_EQ(run, late, (uint64_t)(uintptr_t)ds_bracket_return, "to of the last record");
+    run_observe(run, "bts.last-record", early == late ? "at-once" : "late");
+}

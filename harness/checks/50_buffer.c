@@ -358,28 +358,44 @@ CHECK(many_laps, .name = "bts.buffer.many_laps", .clauses = "BUF-02 GEN-01", .ki
     trace_expect_untouched(&t, "after many laps");
 }
 
+static uint64_t least(uint64_t a, uint64_t b)
+{
+    return a < b ? a : b;
+}
+
+#define COST_HEAVY 200u /* far beyond what the manual warns of */
+
 /* The manual warns of 25 to 30 times. A figure is no verdict: only its order is reported. */
 CHECK(slow_down, .name = "bts.buffer.slow_down", .clauses = "BUF-16", .kind = CHARACTERISE,
       .needs = NEED_BTS)
 {
     const struct workload *w = trace_find(run, "bench.loop");
-    struct guest_run r = {.workload = w, .argument = 2000};
+    struct guest_run r = {.workload = w, .argument = 600};
     struct guest_call call;
-    uint64_t plain, traced, returned = 0, times = 1;
+    uint64_t plain = ~0ull, traced = ~0ull, returned = 0, times = 1;
     struct trace t;
-    size_t made;
+    size_t made = 0;
 
     trace_open(run, &t, &(struct trace_setup){.records = 4096});
-    call = guest_prepare(trace_guest(run), &r);
-    plain = tsc_read();
-    broker_bracket(BROKER_BTS, 0, call.fn, call.arg, &returned);
-    plain = tsc_read() - plain;
-    guest_finish(trace_guest(run), &r, returned);
-    EXPECT_EQ(run, t.area->bts_index, t.base, "index after the untraced run");
-    traced = tsc_read();
-    made = loop(&t, 2000);
-    traced = tsc_read() - traced;
-    EXPECT_EQ(run, t.index, t.base + made * RECORD, "index after the traced run");
+    /* The shortest of a few: nobody else's time may look like the store's. */
+    for (unsigned i = 0; i < 4; i++) {
+        uint64_t start;
+
+        call = guest_prepare(trace_guest(run), &r);
+        start = tsc_read();
+        broker_bracket(BROKER_BTS, 0, call.fn, call.arg, &returned);
+        plain = least(plain, tsc_read() - start);
+        guest_finish(trace_guest(run), &r, returned);
+        EXPECT_EQ(run, t.area->bts_index, t.base + (i ? made * RECORD : 0),
+                  "index after the untraced run");
+        bts_clear(&t.bts);
+        start = tsc_read();
+        made = loop(&t, 600);
+        traced = least(traced, tsc_read() - start);
+        EXPECT_EQ(run, t.index, t.base + made * RECORD, "index after the traced run");
+    }
+    run_observe(run, "bts.store-cost",
+                traced / (plain | 1) >= COST_HEAVY ? "heavy" : "ordinary");
     while (plain && times < 1u << 20 && traced / plain >= 2 * times)
         times *= 2;
     run_observe(run, "bts.slow-down", "%llu times or more", (unsigned long long)times);

@@ -189,8 +189,19 @@ CHECK(skid, .name = "bts.pmi.skid", .clauses = "INT-09", .kind = CHARACTERISE,
       .needs = NEED_BTS)
 {
     struct pmi_log log;
-    struct trace t;
+    struct trace t, once;
+    size_t at;
 
+    arm(run, &log, &once, 1024, 64, LVT_DELIVERY_FIXED | VECTOR_PMI);
+    log.stops = true;
+    pmi_loop(&log, 1000);
+    trace_collect(&once);
+    for (at = 0; at < once.count; at++)
+        if (once.records[at].to == trace_vector_entry(VECTOR_PMI))
+            break;
+    EXPECT(run, at == once.count || at >= 64, "the handler ran before the threshold");
+    run_observe(run, "bts.skid", "%s", at == 64 ? "none" : at == 65 ? "branch" : "branches");
+    run_deferred_now(run);
     arm(run, &log, &t, 1024, 64, LVT_DELIVERY_FIXED | VECTOR_PMI);
     log.resets = true;
     pmi_loop(&log, 1000);

@@ -16,6 +16,8 @@
 #define CHECK_GROUP "90 bts.fault"
 #include "ds/broker.h"
 #include "harness/trace.h"
+#include "hw/msr.h"
+#include "hw/overlay.h"
 #include "hw/paging.h"
 #include "hw/regs.h"
 #include "hw/string.h"
@@ -222,4 +224,74 @@ CHECK(straddling, .name = "bts.fault.straddling", .clauses = "BUF-15 MEM-04",
         EXPECT_EQ(run, t.area->bts_index, border, "the index, at the record that has no room");
     run_observe(run, "bts.partial-record",
                 f.first_half.from == empty.from ? "none" : "first-half");
+}
+
+/* --- no area at all */
+
+struct null_page {
+    struct trap_slot before;
+    struct guest *guest;
+    unsigned faults;
+};
+
+static bool on_null(struct trap_frame *frame, void *arg)
+{
+    struct null_page *null = arg;
+
+    if (cr2_read() >= PAGE_BYTES)
+        return null->before.handler && null->before.handler(frame, null->before.arg);
+    null->faults++;
+    broker_raw_write_debugctl(0);
+    return true;
+}
+
+static void close_null(void *arg)
+{
+    struct null_page *null = arg;
+
+    broker_raw_write_debugctl(0);
+    broker_resync();
+    trap_set(VECTOR_PF, null->before.handler, null->before.arg);
+    paging_load(paging_kernel_space()->cr3);
+    overlay_free(&null->guest->space);
+}
+
+static uint64_t sum_of_first_page(void)
+{
+    const volatile uint64_t *words;
+    uint64_t sum = 0;
+
+    __asm__("xor %k0, %k0" : "=r"(words)); /* C knows no object there */
+    for (size_t i = 0; i < PAGE_BYTES / 8; i++)
+        sum = (sum << 7 | sum >> 57) + words[i];
+    return sum;
+}
+
+/* IA32_DS_AREA = 0 and nothing mapped there, or the words that happen to lie there would be
+ * taken for a buffer's address. */
+CHECK(no_area, .name = "bts.fault.no_area", .clauses = "DCTL-10", .kind = CHARACTERISE,
+      .needs = NEED_BTS | NEED_DS_CPL)
+{
+    struct guest_run r = {
+        .workload = trace_find(run, "bench.loop"), .ring = 3, .argument = LOOPS};
+    struct null_page null = {.guest = trace_guest(run)};
+    struct guest_call call = guest_prepare(null.guest, &r);
+    uint64_t sum = sum_of_first_page(), returned;
+    int vector;
+
+    null.before = trap_set(VECTOR_PF, on_null, &null);
+    run_defer(run, close_null, &null);
+    NEED(run, overlay_unmap(&null.guest->space, 0), "the page pool is empty");
+    NEED(run, broker_raw_write_ds_area(0) == 0, "DS_AREA cannot be cleared");
+    vector = broker_raw_write_debugctl(DEBUGCTL_TR | DEBUGCTL_BTS | DEBUGCTL_BTS_OFF_OS);
+    returned = call.fn(call.arg);
+    broker_raw_write_debugctl(0);
+    guest_finish(null.guest, &r, returned);
+    run_deferred_now(run);
+    EXPECT(run, r.end == GUEST_RETURNED, "the loop did not return");
+    EXPECT(run, vector == 0 || vector == VECTOR_GP, "vector %d", vector);
+    EXPECT(run, null.faults <= 1, "%u faults, though the first turned the trace off",
+           null.faults);
+    EXPECT_EQ(run, sum_of_first_page(), sum, "sum of the first page, which was not mapped");
+    run_observe(run, "bts.no-area", vector ? "gp" : null.faults ? "fault" : "nothing");
 }

@@ -113,6 +113,9 @@ struct model_cpu {
     uint64_t first_record_page;    /* physical */
     bool drop_next;                /* for a defect */
     bool after_enable;             /* for a defect */
+    bool pmi_owed;                 /* by a policy: the next record asks */
+    uint64_t held_place;           /* of a record that a policy holds back, 0 = none */
+    uint8_t held_bytes[24], held_count;
     uint64_t record_count;
     uint64_t random; /* for a defect */
     struct model_stats stats;
@@ -221,6 +224,8 @@ struct transfer {
 };
 bool recording_wanted(const struct model_cpu *cpu);
 void record_enable(struct model_cpu *cpu);
+/* A serialising instruction: nothing is held back any longer. */
+void record_serialise(struct model_cpu *cpu);
 /* lost.c - asked once for each transfer that would be stored */
 bool record_lost(struct model_cpu *cpu, const struct transfer *transfer);
 /* False when the policy says that the failed store is an exception: cpu->fault is set. */

@@ -70,6 +70,7 @@ void cpuid_exit(struct model_cpu *cpu)
         r = (struct cpuid_result){0, 0, 0, 0};
     else if (leaf == LEAF_HYPERVISOR) /* "WaymarkModel" */
         r = (struct cpuid_result){LEAF_HYPERVISOR, 0x6d796157, 0x4d6b7261, 0x6c65646f};
+    record_serialise(cpu);
     cpu->gpr[RAX] = r.eax;
     cpu->gpr[RBX] = r.ebx;
     cpu->gpr[RCX] = r.ecx;

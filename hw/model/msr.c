@@ -91,6 +91,8 @@ static bool debugctl_write(struct model_cpu *cpu, uint64_t value)
         value &= ~DEBUGCTL_LBR;
     uint64_t enable = DEBUGCTL_TR | DEBUGCTL_BTS;
     bool enabling = (value & enable) == enable && (cpu->debugctl & enable) != enable;
+    if (enabling && !cpu->ds_area && policy(POLICY_NO_AREA) == NO_AREA_GP)
+        return fault_raise(cpu, VECTOR_GP, 0);
     cpu->debugctl = value;
     if (enabling) {
         guest_forget_translations(cpu);

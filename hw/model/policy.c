@@ -91,6 +91,17 @@ static const struct model_policy table[POLICY_COUNT] = {
                           "a freeze clears control bits (version 3) or sets status bits (4)"},
     [POLICY_STATUS_DS_BUFFER] = {"status-ds-buffer", "INT-06", "clear|set",
                                  "the global status after an interrupt of the buffer"},
+    [POLICY_NO_AREA] = {"no-area", "DCTL-10", "nothing|fault|gp",
+                        "TR and BTS set while IA32_DS_AREA is 0 and nothing lies there"},
+    [POLICY_LAST_RECORD] = {"last-record", "MEM-12", "at-once|late",
+                            "the last record is seen behind the WRMSR that clears TR, or only "
+                            "behind the next serialising instruction"},
+    [POLICY_SPACE_END] = {"space-end", "MEM-14", "wraps|stored",
+                          "a record whose last byte is the last of the address space"},
+    [POLICY_SKID] = {"skid", "INT-09", "none|branch",
+                     "branches between the threshold and its interrupt"},
+    [POLICY_STORE_COST] = {"store-cost", "BUF-16", "ordinary|heavy",
+                           "how long a store holds the program up"},
     [POLICY_PERF_CAPABILITIES_WRITE] = {"perf-capabilities-write", "ENUM-07", "gp|ignore",
                                         "writing IA32_PERF_CAPABILITIES"},
 };

@@ -181,6 +181,8 @@ void record_enable(struct model_cpu *cpu)
     cpu->after_enable = true;
     cpu->drop_next = false;
     cpu->area_known = false;
+    cpu->pmi_owed = false;
+    cpu->held_place = 0;
     if (cpu->area_at_enable == 0 || !defect(DEFECT_AREA_STALE))
         cpu->area_at_enable = cpu->ds_area;
     struct fault kept = cpu->fault;
@@ -198,8 +200,8 @@ void record_enable(struct model_cpu *cpu)
 static bool has_room(const struct area *area, uint64_t index)
 {
     uint64_t end = index + area->record_bytes;
-    if (end < index) /* would wrap at the end of the address space */
-        return false;
+    if (end < index) /* wraps at the end of the address space, or just reaches it */
+        return end == 0 && policy(POLICY_SPACE_END) == SPACE_END_STORED;
     if (defect(DEFECT_PARTIAL_FITS))
         return index < area->fields[FIELD_MAXIMUM];
     if (defect(DEFECT_WRAP_EARLY))
@@ -245,6 +247,15 @@ static bool choose_place(const struct model_cpu *cpu, const struct area *area, u
     return false;
 }
 
+void record_serialise(struct model_cpu *cpu)
+{
+    struct fault kept = cpu->fault;
+    if (cpu->held_place && policy(POLICY_LAST_RECORD) == LAST_LATE)
+        guest_write(cpu, cpu->held_place, cpu->held_bytes, cpu->held_count, ACCESS_IMPLICIT);
+    cpu->held_place = 0;
+    cpu->fault = kept;
+}
+
 /* The record at place. A defect writes the part on a second page nowhere, another one
  * through the page that the first record was on. */
 static bool write_record(struct model_cpu *cpu, const struct area *area, uint64_t place,
@@ -276,6 +287,14 @@ static bool write_record(struct model_cpu *cpu, const struct area *area, uint64_
         }
     }
     watch_access(cpu, place, count, ACCESS_WRITE | ACCESS_AREA);
+    if (policy(POLICY_LAST_RECORD) == LAST_LATE && count <= sizeof(cpu->held_bytes)) {
+        record_serialise(cpu);
+        for (size_t i = 0; i < count; i++)
+            cpu->held_bytes[i] = bytes[i];
+        cpu->held_place = place;
+        cpu->held_count = (uint8_t)count;
+        return true;
+    }
     return guest_write(cpu, place, bytes, count, access);
 }
 
@@ -316,6 +335,9 @@ static void interrupt_if_due(struct model_cpu *cpu, const struct area *area, uin
         due = false;
     if (!wanted || !due || defect(DEFECT_PMI_NEVER))
         return;
+    cpu->pmi_owed = !cpu->pmi_owed && policy(POLICY_SKID) == SKID_BRANCH;
+    if (cpu->pmi_owed)
+        return;
     interrupt_request(cpu, INTERRUPT_BTS);
     if (defect(DEFECT_PMI_STOPS))
         cpu->debugctl &= ~DEBUGCTL_TR;
@@ -330,10 +352,25 @@ static uint64_t index_step(const struct area *area)
     return defect(DEFECT_INDEX_48) ? 2 * area->record_bytes : area->record_bytes;
 }
 
+#define HEAVY_TICKS 240000u
+
+static void hold_up(void)
+{
+    uint64_t start = __builtin_ia32_rdtsc();
+    while (__builtin_ia32_rdtsc() - start < HEAVY_TICKS)
+        ;
+}
+
 static bool store(struct model_cpu *cpu, const uint64_t words[WORD_COUNT], unsigned access)
 {
     struct area area;
     uint64_t place;
+    if (!cpu->ds_area && policy(POLICY_NO_AREA) == NO_AREA_FAULT) {
+        cpu->fault = (struct fault){.vector = VECTOR_PF};
+        return false;
+    }
+    if (policy(POLICY_STORE_COST) == COST_HEAVY)
+        hold_up();
     if (!read_fields(cpu, &area, access))
         return false;
     if (!choose_place(cpu, &area, &place)) {
@@ -381,7 +418,9 @@ bool record_transfer(struct model_cpu *cpu, const struct transfer *transfer)
     bool stored = store(cpu, words, access);
     if (stored && defect(DEFECT_DUPLICATE) && cpu->record_count % 64 == 0)
         stored = store(cpu, words, access);
-    if (stored || policy(POLICY_AREA_FAULT) == AREA_FAULT_SKIP) {
+    bool deliver = policy(POLICY_AREA_FAULT) == AREA_FAULT_DELIVER ||
+                   (!cpu->ds_area && policy(POLICY_NO_AREA) == NO_AREA_FAULT);
+    if (stored || !deliver) {
         cpu->fault = kept;
         return true;
     }
