@@ -1,0 +1,254 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * PEBS: counters, buffer and area.
+ *
+ * Claim: SDM Vol. 3, "Processor Event Based Sampling (PEBS)", "DS Save Area", "64 Bit Format of
+ *   the DS Save Area". An overflow of an enabled counter arms it; the next event writes a
+ *   record at the index, moves the index by one record and reloads the counter from its reset
+ *   field.
+ * How: instructions in ring 3 are the event, so that the number of records is known from the
+ *   oracle's count: none after one period, one after one event more. Buffer and area lie
+ *   between canaries.
+ * Wrong if: a processor takes several events to arm itself (erratum and "shadow"): the number
+ * of records is then smaller, and the checks that count say by how much.
+ */
+#define CHECK_GROUP "76 pebs.buffer"
+#include "harness/capability.h"
+#include "harness/sampling.h"
+#include "hw/cpuid.h"
+#include "hw/string.h"
+
+#define BIT(counter) (1ull << (counter))
+#define PERIOD       10
+
+/* --- enumeration */
+
+/* What the manual gives each format, in bytes; the adaptive ones say it themselves. */
+CHECK(format, .name = "pebs.enum.format", .clauses = "ENUM-09 PEBS-04", .kind = MUST,
+      .needs = NEED_PEBS)
+{
+    static const unsigned bytes[] = {0x90, 0xB0, 0xC0, 0xC8, 0x20 + 0x90};
+    struct sampling s;
+    unsigned code;
+
+    sampling_open_one(run, &s, &(struct sampling_setup){0}, PERIOD);
+    code = s.counting.pmc.pebs_format;
+    if (code >= sizeof(bytes) / sizeof(bytes[0])) {
+        run_skip(run, "record format %u is later than these checks", code);
+        return;
+    }
+    sampling_loop(&s, 6); /* room for one record, not for two */
+    NEED(run, sampling_records(sampling_loop_length(run, 6), PERIOD) == 1,
+         "the loop has another length");
+    EXPECT_EQ(run, s.index - s.base, bytes[code], "bytes that the index moved by");
+    run_observe(run, "pebs.format", "%u, %u bytes, %s", code, bytes[code],
+                s.counting.pmc.pebs_trap ? "trap" : "fault");
+}
+
+CHECK(unavailable, .name = "pebs.enum.unavailable", .clauses = "ENUM-02 ENUM-11", .kind = MUST,
+      .needs = NEED_PMC)
+{
+    uint64_t misc = 0, enable = 0;
+    bool said =
+        msr_read_try(MSR_IA32_MISC_ENABLE, &misc) == 0 && misc & MISC_ENABLE_PEBS_UNAVAILABLE;
+    int vector = pmc_pebs_enable_read(&enable);
+
+    EXPECT(run, vector == 0 || vector == VECTOR_GP, "RDMSR IA32_PEBS_ENABLE: vector %d",
+           vector);
+    if (said || !cpu_has_ds()) {
+        vector = pmc_pebs_enable_write(1);
+        pmc_pebs_enable_read(&enable);
+        EXPECT(run, vector == VECTOR_GP || (vector == 0 && enable == 0),
+               "PEBS is unavailable: vector %d, and IA32_PEBS_ENABLE is %llx", vector,
+               (unsigned long long)enable);
+        pmc_pebs_enable_write(0);
+    }
+    run_observe(run, "pebs.available", said || !cpu_has_ds() ? "no" : "yes");
+}
+
+/* BTS and PEBS are two facilities: either may be there without the other. */
+CHECK(both, .name = "pebs.enum.both_halves", .clauses = "ENUM-11", .kind = CHARACTERISE,
+      .needs = NEED_PMC)
+{
+    uint32_t have = capability()->have;
+
+    run_observe(run, "pebs.halves", "%s%s", have & NEED_BTS ? "bts" : "no-bts",
+                have & NEED_PEBS ? "+pebs" : "");
+    EXPECT(run, cpu_has_ds() || !(have & (NEED_BTS | NEED_PEBS)), "a half without DS");
+}
+
+CHECK(enable_bits, .name = "pebs.enable.bits", .clauses = "PEBS-10", .kind = MUST,
+      .needs = NEED_PEBS)
+{
+    struct counting c;
+    uint64_t back = 0;
+
+    counting_open(run, &c);
+    for (unsigned bit = 0; bit < 64; bit++) {
+        bool counter = pmc_exists(&c.pmc, bit), general = bit < PMC_FIXED;
+        bool load_latency = bit >= 32 && bit < 32 + PMC_GENERAL_MAX;
+        int vector = pmc_pebs_enable_write(BIT(bit));
+
+        EXPECT(run, vector == 0 || vector == VECTOR_GP, "bit %u: vector %d", bit, vector);
+        pmc_pebs_enable_read(&back);
+        EXPECT(run, back == (vector ? 0 : BIT(bit)), "bit %u: vector %d, and reads as %llx",
+               bit, vector, (unsigned long long)back);
+        pmc_pebs_enable_write(0);
+        if (bit == 0 || (counter && c.pmc.pebs_baseline))
+            EXPECT(run, vector == 0, "counter %u cannot sample", bit);
+        /* 35:32 are load latency where they are no fixed counters; 61 upwards is later. */
+        if (!counter && !load_latency && bit < 61)
+            EXPECT(run, vector, "bit %u is taken and is no counter", bit);
+        if (!general && counter && !c.pmc.pebs_baseline && !load_latency)
+            EXPECT(run, vector, "a fixed counter samples without the baseline");
+    }
+}
+
+/* --- records and the index */
+
+CHECK(first, .name = "pebs.record.after_overflow", .clauses = "PEBS-02", .kind = MUST,
+      .needs = NEED_PEBS)
+{
+    uint64_t events = sampling_loop_length(run, 20);
+    struct sampling s;
+
+    /* The last event of the run overflows: armed, and no record. */
+    sampling_open_one(run, &s, &(struct sampling_setup){0}, events);
+    sampling_loop(&s, 20);
+    EXPECT_EQ(run, sampling_count(&s), 0, "records of the event that overflows");
+    sampling_expect_untouched(&s, "after the overflow alone");
+    run_deferred_now(run);
+    sampling_open_one(run, &s, &(struct sampling_setup){0}, events - 1);
+    sampling_loop(&s, 20);
+    EXPECT_EQ(run, sampling_count(&s), 1, "records of the event after it");
+    sampling_expect_untouched(&s, "after one record");
+}
+
+CHECK(index, .name = "pebs.buffer.index_advances", .clauses = "PEBS-04 PEBS-02", .kind = MUST,
+      .needs = NEED_PEBS)
+{
+    struct sampling s;
+
+    for (uint64_t rounds = 5; rounds < 120; rounds += 23) {
+        uint64_t want = sampling_records(sampling_loop_length(run, rounds), PERIOD);
+
+        sampling_open_one(run, &s, &(struct sampling_setup){0}, PERIOD);
+        sampling_loop(&s, rounds);
+        EXPECT_EQ(run, s.index, s.base + want * s.record_bytes, "index");
+        for (size_t i = 0; i < want; i++)
+            EXPECT_EQ(run, sampling_record(&s, i).bytes, s.record_bytes, "bytes of a record");
+        sampling_expect_untouched(&s, "after some records");
+        run_deferred_now(run);
+    }
+}
+
+/* Off is off: the counter overflows, and leaves a status bit and no record. */
+CHECK(off, .name = "pebs.enable.off", .clauses = "PEBS-10 PEBS-01", .kind = MUST,
+      .needs = NEED_PEBS)
+{
+    struct sampling s;
+
+    sampling_open_one(run, &s, &(struct sampling_setup){0}, PERIOD);
+    s.enable = 0;
+    sampling_loop(&s, 50);
+    EXPECT_EQ(run, s.index, s.base, "index with IA32_PEBS_ENABLE clear");
+    sampling_expect_untouched(&s, "with PEBS off");
+    EXPECT_EQ(run, counting_status(&s.counting), BIT(0), "status");
+}
+
+/* --- the counter */
+
+CHECK(reload, .name = "pebs.reset.reload", .clauses = "PEBS-03 PEBS-09 LAY-03", .kind = MUST,
+      .needs = NEED_PEBS)
+{
+    uint64_t events = sampling_loop_length(run, 20), last = 0;
+    struct sampling s;
+
+    for (uint64_t again = 1000; again < 5000; again += 1999) {
+        sampling_open(run, &s, &(struct sampling_setup){0});
+        sampling_add(&s, 0, PMC_INSTRUCTIONS, PMC_USR, PERIOD, again);
+        sampling_loop(&s, 20);
+        last = counting_read(&s.counting, 0);
+        EXPECT_EQ(run, sampling_count(&s), 1, "records");
+        /* The event that made the record is not counted again. */
+        EXPECT_EQ(run, pmc_mask(&s.counting.pmc, 0) + 1 - last, again - (events - PERIOD - 1),
+                  "events that are left until the next overflow");
+        EXPECT_EQ(run, counting_status(&s.counting), 0, "status after the record");
+        run_deferred_now(run);
+    }
+}
+
+/* Counters that sample, each with its own field; the other fields are nobody's. */
+CHECK(own_fields, .name = "pebs.reset.own_fields", .clauses = "LAY-03 PEBS-03", .kind = MUST,
+      .needs = NEED_PEBS)
+{
+    uint64_t events = sampling_loop_length(run, 20);
+    struct sampling s;
+
+    for (unsigned counter = 0; counter < 4; counter++) {
+        sampling_open(run, &s, &(struct sampling_setup){0});
+        if (!pmc_exists(&s.counting.pmc, counter) ||
+            (counter && pmc_pebs_enable_write(BIT(counter)) != 0)) {
+            run_deferred_now(run);
+            break;
+        }
+        pmc_pebs_enable_write(0);
+        for (unsigned field = 0; field < 32; field++)
+            s.trace.area->pebs_reset[field] = -(1000ull + field) & pmc_mask(&s.counting.pmc, 0);
+        sampling_add(&s, counter, PMC_INSTRUCTIONS, PMC_USR, PERIOD, 1000 + counter);
+        sampling_loop(&s, 20);
+        EXPECT_EQ(run, sampling_count(&s), 1, "records");
+        EXPECT_EQ(run,
+                  pmc_mask(&s.counting.pmc, counter) + 1 - counting_read(&s.counting, counter) +
+                      events - PERIOD - 1,
+                  1000 + counter, "period, from that counter's field");
+        sampling_expect_untouched(&s, "after a reload");
+        run_deferred_now(run);
+    }
+    run_held(run);
+}
+
+/* Where fixed counters sample: behind eight general fields, or behind 32. */
+CHECK(fixed_field, .name = "pebs.reset.fixed_field", .clauses = "LAY-04 LAY-05",
+      .kind = CHARACTERISE, .needs = NEED_PEBS)
+{
+    uint64_t events = sampling_loop_length(run, 20), period;
+    struct sampling s;
+
+    sampling_open(run, &s, &(struct sampling_setup){0});
+    if (!s.counting.pmc.pebs_baseline) {
+        /* The general ones are at their places, which is all that can be asked here. */
+        run_observe(run, "pebs.fixed-reset", "none");
+        run_held(run);
+        return;
+    }
+    sampling_add(&s, PMC_FIXED, PMC_INSTRUCTIONS, PMC_USR, PERIOD, 2000);
+    for (unsigned field = 0; field < 32; field++)
+        s.trace.area->pebs_reset[field] = -(1000ull + field) & pmc_mask(&s.counting.pmc, 0);
+    s.trace.area->pebs_fixed_reset[0] = -(1000ull + 32) & pmc_mask(&s.counting.pmc, 0);
+    memcpy(&s.before, s.trace.area, sizeof(s.before));
+    sampling_loop(&s, 20);
+    EXPECT_EQ(run, sampling_count(&s), 1, "records");
+    period = pmc_mask(&s.counting.pmc, PMC_FIXED) + 1 - counting_read(&s.counting, PMC_FIXED) +
+             events - PERIOD - 1 - 1000;
+    run_observe(run, "pebs.fixed-reset", "field %llu", (unsigned long long)period);
+    EXPECT(run, period == 8 || period == 32, "fixed counter 0 is reloaded from field %llu",
+           (unsigned long long)period);
+}
+
+/* Bits beyond the counter's width: the manual first said 40, then all and the excess ignored.
+ */
+CHECK(wide_reset, .name = "pebs.reset.width", .clauses = "LAY-06", .kind = CHARACTERISE,
+      .needs = NEED_PEBS)
+{
+    struct sampling s;
+    uint64_t left, mask, events = sampling_loop_length(run, 20);
+
+    sampling_open_one(run, &s, &(struct sampling_setup){0}, PERIOD);
+    mask = pmc_mask(&s.counting.pmc, 0);
+    s.trace.area->pebs_reset[0] = -1000ull; /* every bit of 64 */
+    sampling_loop(&s, 20);
+    left = mask + 1 - counting_read(&s.counting, 0) + events - PERIOD - 1;
+    EXPECT_EQ(run, sampling_count(&s), 1, "records");
+    run_observe(run, "pebs.reset-excess", left == 1000 ? "ignored" : "counts");
+}
