@@ -50,6 +50,7 @@ static void run_groups(void)
     }
     if (options.prove) {
         harness_prove();
+        platform_release();
         return;
     }
     if (options.program[0]) {
@@ -58,6 +59,7 @@ static void run_groups(void)
     }
     while (harness_next_group())
         files_flush();
+    platform_release();
 }
 
 /*

@@ -6,6 +6,7 @@
 #include "boot/console.h"
 #include "boot/files.h"
 #include "boot/firmware.h"
+#include "boot/guard.h"
 #include "boot/journal.h"
 #include "boot/memory.h"
 #include "boot/outputs.h"
@@ -30,6 +31,9 @@
 #define EXIT_DEVICE_PORT 0xF4
 #define TSC_SAMPLE_MS    4
 #define LINGER_SECONDS   60
+
+#define GUARD_SECONDS      25
+#define GUARD_SECONDS_SOAK 150 /* long counts say nothing for a while */
 
 /* Codes of hw_unwind that end a take-over from underneath. */
 enum { UNWOUND_STOP = 0x100 };
@@ -85,6 +89,7 @@ static _Noreturn void stop(void)
     }
     files_close();
     journal_remove();
+    processors_stop();
     platform_exit();
     firmware_boot->Exit(firmware_image, EFI_ABORTED, 0, NULL);
     halt();
@@ -142,10 +147,14 @@ static uint64_t inside(void *argument)
     uint64_t unwound, nothing;
 
     trap_unexpected = unexpected;
+    if (call->with_provider)
+        guard_enter();
     unwound = hw_try(with_provider, call, &nothing);
     if (unwound != 0)
         call->unwound = unwound;
     provider_leave();
+    if (call->with_provider)
+        guard_leave();
     return 0;
 }
 
@@ -170,15 +179,16 @@ static uint64_t take_over(uint64_t (*fn)(void *), void *arg)
 
 static uint64_t take_over_all(uint64_t (*fn)(void *), void *arg)
 {
-    uint64_t value;
-
     processors_start(platform.processors);
-    value = take_over(fn, arg);
-    if (!processors_stop()) {
-        console_print("# another processor does not come back to the firmware");
-        suite_abort("none", 0, 0);
-    }
-    return value;
+    return take_over(fn, arg);
+}
+
+void platform_release(void)
+{
+    if (processors_stop())
+        return;
+    console_print("# another processor does not come back to the firmware");
+    suite_abort("none", 0, 0);
 }
 
 uint64_t platform_take_over_bare(uint64_t (*fn)(void *), void *arg)
@@ -188,6 +198,12 @@ uint64_t platform_take_over_bare(uint64_t (*fn)(void *), void *arg)
 
 /* --- setting up */
 
+static void line(const char *text, size_t bytes)
+{
+    guard_beat();
+    console_line(text, bytes);
+}
+
 static uint64_t measure_tsc_khz(void)
 {
     uint64_t start = tsc_read();
@@ -196,13 +212,21 @@ static uint64_t measure_tsc_khz(void)
     return (tsc_read() - start) / TSC_SAMPLE_MS;
 }
 
+/* Less than the runner's patience, so that a hang costs the check and not the run. */
+static unsigned guard_seconds(const struct options *options)
+{
+    if (options->guard_given)
+        return options->guard;
+    return options->soak ? GUARD_SECONDS_SOAK : GUARD_SECONDS;
+}
+
 const struct platform *platform_init(const struct options *options)
 {
     way_out = options->exit;
     for_program = options->program[0];
     takeover_use_x2apic(options->x2apic);
     platform = (struct platform){
-        .line = console_line,
+        .line = line,
         .take_over = take_over,
         .take_over_bare = platform_take_over_bare,
         .firmware_timer_works = firmware_timer_works,
@@ -218,6 +242,7 @@ const struct platform *platform_init(const struct options *options)
         .firmware = firmware_name(),
         .secure_boot = firmware_secure_boot(),
         .outputs = outputs_text(),
+        .guard_seconds = guard_seconds(options),
         .provider = provider_name(),
         .provider_reason = provider_reason(),
     };
@@ -227,6 +252,7 @@ const struct platform *platform_init(const struct options *options)
     if (platform.processors > 1)
         platform.take_over_all = take_over_all;
     processors_tsc_khz = platform.tsc_khz;
+    guard_init(guard_seconds(options), platform.tsc_khz);
     /* Where the loader unpacked us; what firmware loaded is only the loader. */
     platform.image_base = (uint64_t)(uintptr_t)__text_start - PAGE_BYTES;
     platform.image_bytes = (uint64_t)(__bss_end - __text_start) + PAGE_BYTES;

@@ -17,6 +17,9 @@ bool platform_memory(const char **why);
 
 uint64_t platform_top_of_ram(void);
 
+/* The other processors go back to the firmware; a run in which one does not is aborted. */
+void platform_release(void);
+
 /* A take-over without provider, as in struct platform. */
 uint64_t platform_take_over_bare(uint64_t (*fn)(void *), void *arg);
 

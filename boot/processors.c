@@ -2,14 +2,17 @@
 /*
  * Starting the other processors, handing them work, sending them home.
  *
- * They are started without waiting, so that the boot processor can be taken over beside them.
- * A processor that waits sleeps in HLT, because one that spins would take an emulated machine's
+ * They stay ours from the first check to the last, also while the firmware runs on the
+ * processor that booted: starting them for each check would cost more than most checks do. They
+ * are started without waiting, so that the boot processor can be taken over beside them. A
+ * processor that waits sleeps in HLT, because one that spins would take an emulated machine's
  * time; an interrupt wakes it. Firmware sends an INIT before it starts them (or has done so
  * once), so what they bring along is what a reset leaves, unless firmware touched it.
  */
 #include "boot/processors.h"
 
 #include "boot/firmware.h"
+#include "boot/guard.h"
 #include "boot/memory.h"
 #include "boot/provider.h"
 #include "boot/takeover.h"
@@ -43,9 +46,10 @@ struct mp_services {
      UINTN microseconds, void *argument, UINTN **failed);
 };
 
-#define ARRIVAL_MS 2000
-#define LEAVING_MS 4000
-#define WORK_MS    20000
+#define ARRIVAL_MS      2000
+#define ARRIVAL_MS_EACH 100 /* an emulated machine runs them one after the other */
+#define LEAVING_MS      4000
+#define WORK_MS         20000
 
 enum { ABSENT, READY, WORKING, LEAVING };
 
@@ -63,7 +67,8 @@ static struct slot slots[CPU_MAX];
 static unsigned started, arrived; /* since processors_start */
 static unsigned wanted_others;
 static EFI_EVENT all_back;
-static struct trap_slot ipi_before;
+static struct trap_slot ipi_before, tick_before;
+static bool present; /* started and not sent home yet */
 
 uint64_t processors_tsc_khz;
 
@@ -104,7 +109,12 @@ static void set_state(struct slot *slot, unsigned state)
 static void sleep_while(struct slot *slot, unsigned state)
 {
     while (state_of(slot) == state)
-        __asm__ volatile("sti\n\thlt\n\tcli" ::: "memory");
+        if (guard_is(slot->cpu->index))
+            guard_sleep();
+        else
+            __asm__ volatile("sti\n\thlt\n\tcli" ::: "memory");
+    if (guard_is(slot->cpu->index))
+        guard_rest();
 }
 
 /* The registers as they are before anything of ours writes them. */
@@ -198,26 +208,45 @@ static bool prepare(unsigned index)
     return slot->cpu != NULL && provider_prepare_other(index);
 }
 
-unsigned processors_start(unsigned wanted)
+/* The highest number: checks of two processors take the lowest. */
+static void post_guard(void)
+{
+    unsigned index = wanted_others;
+
+    while (index > 0 && state_of(&slots[index]) != READY)
+        index--;
+    guard_post(index, index > 0 ? slots[index].found.apic_id : 0);
+}
+
+static bool start_all(unsigned wanted)
 {
     struct mp_services *mp = services();
 
-    started = arrived = 0;
-    all_back = NULL;
-    ipi_before = trap_set(VECTOR_IPI, woken, NULL);
-    wanted_others = 0;
     while (wanted_others + 1 < wanted && prepare(wanted_others + 1))
         wanted_others++;
     if (mp == NULL || wanted_others == 0 ||
         firmware_boot->CreateEvent(0, 0, NULL, NULL, &all_back) != EFI_SUCCESS)
+        return false;
+    return mp->startup_all_aps(mp, enter, FALSE, all_back, 0, NULL, NULL) == EFI_SUCCESS;
+}
+
+unsigned processors_start(unsigned wanted)
+{
+    if (present)
+        return arrived;
+    present = true;
+    started = arrived = wanted_others = 0;
+    all_back = NULL;
+    ipi_before = trap_set(VECTOR_IPI, woken, NULL);
+    tick_before = trap_set(VECTOR_GUARD, woken, NULL);
+    if (!start_all(wanted))
         return 0;
-    if (mp->startup_all_aps(mp, enter, FALSE, all_back, 0, NULL, NULL) != EFI_SUCCESS)
-        return 0;
-    for (unsigned ms = 0; ms < ARRIVAL_MS; ms++) {
+    for (unsigned ms = 0; ms < ARRIVAL_MS + ARRIVAL_MS_EACH * wanted; ms++) {
         if (__atomic_load_n(&arrived, __ATOMIC_ACQUIRE) == wanted_others)
             break;
         firmware_boot->Stall(1000);
     }
+    post_guard();
     return arrived;
 }
 
@@ -225,6 +254,10 @@ bool processors_stop(void)
 {
     bool back = all_back == NULL || started == 0;
 
+    if (!present)
+        return true;
+    present = false;
+    guard_post(0, 0);
     for (unsigned i = 1; i <= wanted_others; i++)
         if (state_of(&slots[i]) == READY) {
             set_state(&slots[i], LEAVING);
@@ -237,6 +270,7 @@ bool processors_stop(void)
     if (all_back != NULL && back)
         firmware_boot->CloseEvent(all_back);
     trap_set(VECTOR_IPI, ipi_before.handler, ipi_before.arg);
+    trap_set(VECTOR_GUARD, tick_before.handler, tick_before.arg);
     return back;
 }
 

@@ -16,11 +16,12 @@ unsigned processors_enabled(void);
 
 /*
  * Firmware mode. Starts up to wanted - 1 other processors and waits (bounded) until each has
- * taken itself over; returns how many did. Whatever it returns, processors_stop must follow.
+ * taken itself over; returns how many did, also when they have been there already. Whatever it
+ * returns, processors_stop must follow.
  */
 unsigned processors_start(unsigned wanted);
 
-/* Firmware mode. Sends them back to the firmware; false when one does not come back. */
+/* Firmware mode. Sends back to the firmware who is there; false when one does not come back. */
 bool processors_stop(void);
 
 /* Ticks of the time-stamp counter a millisecond, for bounded waits. */

@@ -152,6 +152,18 @@ def selftest_entries(out):
               status=1, wants=["^status: 1 "],
               verify=lambda place, log: says(place, "unstable: 2 pass, 0 skip, 0 error, 1 fail "
                                                     "in 3 runs")),
+        # Cut by an NMI: the run goes on, and everything else is as it should be.
+        Entry("selftest.guard", runner(out, options=["cpus=2", "guard=5", "selftest=hang",
+                                                     "run=hw.cpu.*,bts.record.*,smp.*"]),
+              status=2, wants=["^ERROR .* in ring 0: cut by an NMI after 5 s without a line$",
+                               "^status: 2 1 checks not as profile"],
+              verify=lambda place, log: results(place)),
+        Entry("selftest.first", runner(out, options=["cpus=2", "guard=5", "selftest=first",
+                                                     "run=hw.cpu.*,bts.record.*"]),
+              status=2, wants=["^ERROR bts.*: the first record never came back",
+                               "^status: 2 "],
+              verify=lambda place, log: results(place) + says(
+                  place, "# first-record: hung at ", "ok 1 - hw.cpu.state")),
         Entry("selftest.soak", runner(out, "--check-timeout", "10", options=[
             "run=bts.record.*", "selftest=hang", "soak=1h"]),
             status=2, wants=[r"^status: 2 hang in bts\.record\.[a-z_]+: "])]

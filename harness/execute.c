@@ -86,6 +86,22 @@ static void unexpected(struct trap_frame *f)
     hw_unwind(UNWIND_TRAP);
 }
 
+/* From another processor, by an NMI. Between two checks there is nothing to end. */
+static void cut_short(struct trap_frame *f)
+{
+    struct run *run = running;
+
+    if (!run)
+        return;
+    running = NULL;
+    run_error(run, "hung at %llx in ring %u: cut by an NMI after %u s without a line",
+              (unsigned long long)f->rip, (unsigned)f->cs & 3,
+              suite_state()->platform->guard_seconds);
+    dump_frame(run, f);
+    last_branches();
+    hw_unwind(UNWIND_TRAP);
+}
+
 static uint64_t call_check(void *arg)
 {
     struct run *run = arg;
@@ -206,30 +222,43 @@ struct range {
 void execute_ready(void)
 {
     trap_unexpected = unexpected;
+    trap_cut_short = cut_short;
 }
 
 struct apart {
     uint64_t (*fn)(void *);
     void *arg;
+    bool returned;
 };
 
 static uint64_t guarded(void *arg)
 {
     static const struct check nothing = {.name = "first-record"};
-    const struct apart *apart = arg;
+    struct apart *apart = arg;
     struct run run = {.check = &nothing};
     uint64_t value;
 
     execute_ready();
     running = &run;
-    hw_try(apart->fn, apart->arg, &value);
+    apart->returned = hw_try(apart->fn, apart->arg, &value) == 0;
     running = NULL;
     return 0;
 }
 
-void execute_apart(uint64_t (*fn)(void *), void *arg)
+/* With the others where there are any: one of them is on guard. */
+static void take_over(uint64_t (*fn)(void *), void *arg)
 {
-    suite_state()->platform->take_over(guarded, &(struct apart){fn, arg});
+    const struct platform *platform = suite_state()->platform;
+
+    (platform->take_over_all ? platform->take_over_all : platform->take_over)(fn, arg);
+}
+
+bool execute_apart(uint64_t (*fn)(void *), void *arg)
+{
+    struct apart apart = {fn, arg, false};
+
+    take_over(guarded, &apart);
+    return apart.returned;
 }
 
 static uint64_t execute_machine(void *arg)
@@ -243,26 +272,10 @@ static uint64_t execute_machine(void *arg)
     return 0;
 }
 
-/* One batch: checks on the same side of the take-over, with or without the others. */
-static uint16_t company(size_t index)
-{
-    return registry_at(index)->check->needs & NEED_SMP;
-}
-
 static bool wants_firmware(size_t index)
 {
     return registry_at(index)->carried ||
            (registry_at(index)->check->needs & NEED_FIRMWARE) != 0;
-}
-
-static void take_over(struct range *batch)
-{
-    const struct platform *platform = suite_state()->platform;
-
-    if (company(batch->first) && platform->take_over_all)
-        platform->take_over_all(execute_machine, batch);
-    else
-        platform->take_over(execute_machine, batch);
 }
 
 /* One check with its name in the journal first; carried ones are there already. */
@@ -278,7 +291,7 @@ static void execute_journalled(size_t index)
     if (wants_firmware(index))
         execute_one(r);
     else
-        take_over(&one);
+        take_over(execute_machine, &one);
     if (!r->carried)
         resume_after(r);
 }
@@ -296,10 +309,9 @@ void execute_range(size_t first, size_t end)
             first++;
             continue;
         }
-        while (batch.end < end && !wants_firmware(batch.end) &&
-               company(batch.end) == company(first))
+        while (batch.end < end && !wants_firmware(batch.end))
             batch.end++;
-        take_over(&batch);
+        take_over(execute_machine, &batch);
         first = batch.end;
     }
 }

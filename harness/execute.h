@@ -5,6 +5,7 @@
 
 #include "harness/run.h"
 
+#include <stdbool.h>
 #include <stddef.h>
 
 /*
@@ -21,9 +22,11 @@ void execute_print(const struct result *result);
 /* Once in each take-over, before execute_check: unexpected traps then end the check. */
 void execute_ready(void);
 
-/* Calls fn on the taken-over machine, outside of any check; a trap in it ends the call alone.
+/*
+ * Calls fn on the taken-over machine, outside of any check; false when a trap or the guard ended
+ * it.
  */
-void execute_apart(uint64_t (*fn)(void *), void *arg);
+bool execute_apart(uint64_t (*fn)(void *), void *arg);
 
 /* Runs the selected checks of registry entries [first, end), taking over where they need it. */
 void execute_range(size_t first, size_t end);

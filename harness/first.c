@@ -43,16 +43,17 @@ static uint64_t record(void *found)
 
 void harness_first_record(void)
 {
-    struct ds_first_record found = {.result = DS_PROBE_RESULTS};
+    struct ds_first_record found;
+    bool returned;
 
     if (known || !(capability()->have & NEED_BTS) || !wanted())
         return;
     out_line("# " FIRST_RECORD ": one branch is traced");
     resume_before(FIRST_RECORD);
-    execute_apart(record, &found);
-    resume_after_trial(FIRST_RECORD, VERDICT_PASS);
-    if (found.result == DS_PROBE_RESULTS)
-        out_line("# " FIRST_RECORD ": ended by a trap");
+    returned = execute_apart(record, &found);
+    resume_after_trial(FIRST_RECORD, returned ? VERDICT_PASS : VERDICT_ERROR);
+    if (!returned)
+        first_known(VERDICT_ERROR);
     else if (found.result != DS_PROBE_PRESENT)
         out_line("# " FIRST_RECORD ": %s", ds_probe_reason(found.result));
     else

@@ -61,8 +61,12 @@ void identity_print(void)
     add("secure_boot", "%s", p->secure_boot);
     add("outputs", "%s", p->outputs);
     add("image", "0x%llx", (unsigned long long)p->image_base);
-    /* Ring-0 loops have no guard inside the machine: whoever watches the output is it. */
-    add("guard", "ring3=timer ring0=host-timeout");
+    /* Where nobody inside the machine watches ring 0, whoever watches the output does. */
+    if (p->take_over_all && p->guard_seconds)
+        add("guard", "ring3=timer ring0=nmi-from-another-processor after %u s",
+            p->guard_seconds);
+    else
+        add("guard", "ring3=timer ring0=host-timeout");
     add("smi_count", "%s", c->smi_count ? "read" : "none");
     if (suite_state()->options->order_given)
         add("order", "%llu", (unsigned long long)suite_state()->options->order);

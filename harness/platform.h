@@ -55,7 +55,8 @@ struct platform {
 
     /*
      * Beside take_over: the other processors have taken themselves over too and wait, each in
-     * its own provider. NULL when there is but one processor.
+     * its own provider; from the first call on they stay. One of them is on guard. NULL when
+     * there is but one processor.
      */
     uint64_t (*take_over_all)(uint64_t (*fn)(void *), void *arg);
     /* The index-th other processor, from 1 on; NULL when it is not there, or busy. */
@@ -88,6 +89,9 @@ struct platform {
     void (*stop)(void) __attribute__((noreturn));
 
     const struct stand_in *stand_in; /* NULL: what records is the machine itself */
+
+    /* How long a ring-0 check may say nothing when another processor is on guard; 0 = none. */
+    unsigned guard_seconds;
 
     uint64_t tsc_khz; /* ticks of the time-stamp counter a millisecond; 0 = not known */
     void *arena;      /* identity-mapped, page-aligned memory for the suite's own use */

@@ -160,9 +160,14 @@ bool apic_isr_test(uint8_t vector)
     return vector_bit(APIC_ISR, vector);
 }
 
-void apic_timer_oneshot(uint32_t count)
+void apic_timer_oneshot_on(uint8_t vector, uint32_t count)
 {
     apic_write(APIC_TIMER_DIVIDE, TIMER_DIVIDE_BY_16);
-    apic_write(APIC_LVT_TIMER, VECTOR_TIMER | (count == 0 ? LVT_MASKED : 0));
+    apic_write(APIC_LVT_TIMER, vector | (count == 0 ? LVT_MASKED : 0));
     apic_write(APIC_TIMER_INITIAL, count);
+}
+
+void apic_timer_oneshot(uint32_t count)
+{
+    apic_timer_oneshot_on(VECTOR_TIMER, count);
 }

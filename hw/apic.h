@@ -75,5 +75,6 @@ bool apic_isr_test(uint8_t vector);
 
 /* One-shot timer on VECTOR_TIMER after count ticks of the bus clock / 16; 0 stops it. */
 void apic_timer_oneshot(uint32_t count);
+void apic_timer_oneshot_on(uint8_t vector, uint32_t count); /* the same on another vector */
 
 #endif

@@ -55,6 +55,8 @@ static void stop(struct trap_frame *frame)
 }
 
 void (*trap_unexpected)(struct trap_frame *frame) = stop;
+void (*trap_cut_short)(struct trap_frame *frame);
+volatile bool trap_cut;
 
 struct trap_slot trap_set(unsigned vector, trap_handler handler, void *arg)
 {
@@ -127,6 +129,11 @@ bool trap_dispatch(struct trap_frame *frame)
     unsigned vector = (unsigned)frame->vector;
     bool interrupt = false;
 
+    if (vector == VECTOR_NMI && trap_cut && trap_cut_short) {
+        trap_cut = false;
+        trap_cut_short(frame);
+        return returns_into_nmi(cpu, frame);
+    }
     if (vector < FIRST_APIC_VECTOR) {
         if (!trap_from_user(frame) && (FIXUP_VECTORS >> vector & 1) && apply_fixup(frame))
             return returns_into_nmi(cpu, frame);

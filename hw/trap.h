@@ -34,6 +34,7 @@ enum {
     VECTOR_IPI = 0xE1,
     VECTOR_PMI = 0xE2,
     VECTOR_TEST = 0xE3,
+    VECTOR_GUARD = 0xE4, /* the tick of the processor on guard */
     VECTOR_SPURIOUS = 0xEF,
     VECTOR_COUNT = 256,
     TRAP_SYSCALL = 0x100, /* trap_frame.vector when entered by SYSCALL */
@@ -77,6 +78,14 @@ void *trap_idt(void);
  * check (hw_unwind), boot prints and stops when no check is running.
  */
 extern void (*trap_unexpected)(struct trap_frame *frame);
+
+/*
+ * Set by the processor on guard right before it sends an NMI that is to end what runs here: the
+ * NMI then goes to trap_cut_short instead of its handler, whoever installed one. It returns
+ * when there is nothing to end.
+ */
+extern volatile bool trap_cut;
+extern void (*trap_cut_short)(struct trap_frame *frame);
 
 /* Interrupts that arrived on a vector nobody handles, EOIed and counted. */
 uint64_t trap_stray_count(void);
