@@ -172,13 +172,26 @@ static enum ds_error find(const struct interface_call *call, uint64_t i, struct 
     }
 }
 
+/* Older records than the oldest may have been overwritten, and nobody was told yet. */
+static bool wrap_owed(const struct interface_trace *trace)
+{
+    struct session_status now;
+
+    return !trace->wrap_shown && session_status(trace->session, &now) == DS_OK && now.full;
+}
+
+static struct record wrap_record(void)
+{
+    return (struct record){.kind = RECORD_WRAP, .bytes = (uint16_t)record_bytes(RECORD_WRAP)};
+}
+
 static int64_t size(const struct interface_call *call)
 {
     struct record record;
     uint64_t shown;
     enum ds_error error = find(call, UINT64_MAX, &record, &shown);
 
-    return error == DS_EINVAL ? (int64_t)shown : result(error);
+    return error == DS_EINVAL ? (int64_t)shown + wrap_owed(call->trace) : result(error);
 }
 
 static int64_t get(const struct interface_call *call)
@@ -190,39 +203,65 @@ static int64_t get(const struct interface_call *call)
     if (!call->may_write(call->context, call->address, sizeof(record)))
         return result(DS_EFAULT);
     error = find(call, call->data, &record, &shown);
+    if (error == DS_EINVAL && shown == call->data && wrap_owed(call->trace)) {
+        record = wrap_record();
+        error = DS_OK;
+    }
     if (error != DS_OK)
         return result(error);
     call->copy_out(call->context, call->address, &record, sizeof(record));
     return sizeof(record);
 }
 
-/* One slot after the other: what does not fit stays in the ring. */
-static int64_t drain(const struct interface_call *call)
+static void show(const struct interface_call *call, uint64_t *used, const struct record *record)
 {
-    const struct interface_trace *trace = call->trace;
-    uint64_t room = call->data / INTERFACE_RECORD_BYTES, used = 0;
-    struct session_status now;
+    call->copy_out(call->context, call->address + *used * INTERFACE_RECORD_BYTES, record,
+                   sizeof(*record));
+    ++*used;
+}
 
-    if (!room)
-        return result(DS_EIO);
-    if (room > trace->config.bytes / sizeof(struct bts_record))
-        room = trace->config.bytes / sizeof(struct bts_record);
-    if (!call->may_write(call->context, call->address, room * INTERFACE_RECORD_BYTES))
-        return result(DS_EFAULT);
-    while (used < room) {
+/* One slot after the other: what does not fit stays in the ring. */
+static enum ds_error show_slots(const struct interface_call *call, uint64_t room,
+                                uint64_t *used)
+{
+    struct interface_trace *trace = call->trace;
+
+    while (*used < room) {
         struct record record = {0};
         struct bts_record slot;
         size_t taken = 0;
         enum ds_error error = session_drain(trace->session, call->tracer, &slot, 1, 1, &taken);
 
-        if (error != DS_OK)
-            return result(error);
-        if (!taken)
-            break;
+        if (error != DS_OK || !taken)
+            return error;
+        trace->wrap_shown = false; /* what is left has not wrapped */
         if (records_translate(&slot, 1, &trace->filter, &record, sizeof(record)).records)
-            call->copy_out(call->context, call->address + used++ * INTERFACE_RECORD_BYTES,
-                           &record, sizeof(record));
+            show(call, used, &record);
     }
+    return DS_OK;
+}
+
+static int64_t drain(const struct interface_call *call)
+{
+    struct interface_trace *trace = call->trace;
+    uint64_t room = call->data / INTERFACE_RECORD_BYTES, used = 0;
+    uint64_t most = trace->config.bytes / sizeof(struct bts_record) + 1;
+    struct record wrap = wrap_record();
+    struct session_status now;
+    enum ds_error error;
+
+    if (!room)
+        return result(DS_EIO);
+    room = room < most ? room : most;
+    if (!call->may_write(call->context, call->address, room * INTERFACE_RECORD_BYTES))
+        return result(DS_EFAULT);
+    if (wrap_owed(trace)) {
+        trace->wrap_shown = true;
+        show(call, &used, &wrap);
+    }
+    error = show_slots(call, room, &used);
+    if (error != DS_OK)
+        return result(error);
     /* It stopped when it was full, and has room again. */
     if (session_status(trace->session, &now) == DS_OK && now.overflowed)
         session_resume(trace->session, call->tracer);
@@ -234,6 +273,8 @@ static int64_t clear(const struct interface_call *call)
     struct session_status now;
     enum ds_error error = session_clear(call->trace->session, call->tracer);
 
+    if (error == DS_OK)
+        call->trace->wrap_shown = false;
     if (error == DS_OK && session_status(call->trace->session, &now) == DS_OK && now.overflowed)
         session_resume(call->trace->session, call->tracer);
     return result(error);

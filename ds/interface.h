@@ -6,7 +6,8 @@
  *
  * Every record is a struct record of INTERFACE_RECORD_BYTES, which STATUS tells, with its own
  * size inside. Only branches with both ends in ring 3 are shown: a crossing would give a kernel
- * address away.
+ * address away. A ring that has been full has a RECORD_WRAP before its oldest record, which
+ * counts as any other.
  */
 #ifndef DS_INTERFACE_H
 #define DS_INTERFACE_H
@@ -23,7 +24,7 @@ enum interface_command {
     INTERFACE_CONFIG = 40,      /* address, bytes: a struct interface_config */
     INTERFACE_STATUS,           /* the same, written: what is in force */
     INTERFACE_SIZE,             /* records that can be read, after a wrap both halves */
-    INTERFACE_GET,              /* address, index: 0 = the newest */
+    INTERFACE_GET,              /* address, index: 0 = the newest, past the oldest its WRAP */
     INTERFACE_CLEAR,
     INTERFACE_DRAIN /* address, bytes of room: oldest first, as many as fit */
 };
@@ -50,7 +51,8 @@ struct interface_trace {
     session_id session;
     struct interface_config config;
     const struct ds_owner *tracer;
-    void *buffer; /* of the pool */
+    void *buffer;    /* of the pool */
+    bool wrap_shown; /* drained, but nothing of the ring behind it */
     struct record_filter filter;
     void (*signal)(void *context, unsigned signal); /* the tracer's */
     void *context;

@@ -117,6 +117,47 @@ static void test_commands(void)
     expect_nothing_left();
 }
 
+static struct record seen(unsigned i)
+{
+    struct record record;
+
+    memcpy(&record, user + i * sizeof(record), sizeof(record));
+    return record;
+}
+
+/* The ring says before its oldest record that it was full, once for each time. */
+static void test_wrap(void)
+{
+    begin();
+    EXPECT_EQ(config(24 * 8, ON, 0), 16);
+    branches(12);
+    EXPECT_EQ(ask_for(INTERFACE_SIZE, 0, 0), 9);
+    EXPECT_EQ(ask_for(INTERFACE_GET, AT, 8), 32);
+    EXPECT_EQ(seen(0).kind, RECORD_WRAP);
+    EXPECT_EQ(seen(0).bytes, RECORD_HEADER_BYTES);
+    EXPECT_EQ(ask_for(INTERFACE_GET, AT, 9), -DS_EINVAL);
+    /* Room for it alone: the ring is as it was, and does not say so again. */
+    EXPECT_EQ(ask_for(INTERFACE_DRAIN, AT, 32), 1);
+    EXPECT_EQ(seen(0).kind, RECORD_WRAP);
+    EXPECT_EQ(ask_for(INTERFACE_SIZE, 0, 0), 8);
+    EXPECT_EQ(ask_for(INTERFACE_GET, AT, 8), -DS_EINVAL);
+    EXPECT_EQ(ask_for(INTERFACE_DRAIN, AT, 3 * 32), 3);
+    EXPECT_EQ(seen(0).branch.from, 0xa004);
+    EXPECT_EQ(ask_for(INTERFACE_SIZE, 0, 0), 5);
+    EXPECT_EQ(ask_for(INTERFACE_DRAIN, AT, ROOM), 5);
+    branches(20);
+    EXPECT_EQ(ask_for(INTERFACE_DRAIN, AT, ROOM), 9);
+    EXPECT_EQ(seen(0).kind, RECORD_WRAP);
+    EXPECT_EQ(seen(1).branch.from, 0xa000 + 12);
+    branches(20);
+    EXPECT_EQ(ask_for(INTERFACE_DRAIN, AT, 32), 1);
+    EXPECT_EQ(ask_for(INTERFACE_CLEAR, 0, 0), 0);
+    branches(20);
+    EXPECT_EQ(ask_for(INTERFACE_SIZE, 0, 0), 9);
+    interface_release(&trace, &pool);
+    expect_nothing_left();
+}
+
 /* Each refusal of the layers below, in the middle of a resize: the old trace goes on. */
 static void test_failed_resize(void)
 {
@@ -179,6 +220,7 @@ static void test_any_arguments(void)
 int main(void)
 {
     RUN(test_commands);
+    RUN(test_wrap);
     RUN(test_failed_resize);
     RUN(test_signal);
     RUN(test_any_arguments);
