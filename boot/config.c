@@ -1,9 +1,11 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Finding the options: the file beside the image or in \EFI\BOOT, then the load options. */
+/* Finding the options: the file beside the image, on a volume or a server, or in \EFI\BOOT;
+ * then the load options. */
 #include "boot/config.h"
 
 #include "boot/firmware.h"
 #include "boot/load_options.h"
+#include "boot/network.h"
 #include "boot/volume.h"
 
 #include "harness/format.h"
@@ -19,18 +21,16 @@ const char *config_sources(void)
     return sources;
 }
 
-static bool parse_file(struct options *options, const CHAR16 *path, bool *found, char *error,
-                       size_t error_bytes)
-{
-    static char raw[TEXT_BYTES + 1], text[TEXT_BYTES + 1];
-    char name[80];
-    size_t bytes = sizeof(raw);
-    EFI_STATUS status = volume_read(path, raw, &bytes);
+static char raw[TEXT_BYTES + 1]; /* the file as it was read */
 
-    *found = status != EFI_NOT_FOUND;
+/* Takes over what reading the file gave; it is good that there is none. */
+static bool take_file(struct options *options, const char *name, const char *source,
+                      EFI_STATUS status, size_t bytes, char *error, size_t error_bytes)
+{
+    static char text[TEXT_BYTES + 1];
+
     if (status == EFI_NOT_FOUND)
         return true;
-    firmware_ascii(name, sizeof(name), path);
     if (status == EFI_BUFFER_TOO_SMALL) {
         fmt(error, error_bytes, "%s: longer than %d bytes", name, TEXT_BYTES);
         return false;
@@ -43,7 +43,7 @@ static bool parse_file(struct options *options, const CHAR16 *path, bool *found,
     case TEXT_EMPTY:
         return true;
     case TEXT_WORDS:
-        sources = "waymark.cfg";
+        sources = source;
         return options_parse(options, text, strlen(text), error, error_bytes);
     case TEXT_TOO_LONG:
         fmt(error, error_bytes, "%s: longer than %d bytes", name, TEXT_BYTES);
@@ -55,13 +55,40 @@ static bool parse_file(struct options *options, const CHAR16 *path, bool *found,
     return false;
 }
 
+static bool parse_file(struct options *options, const CHAR16 *path, bool *found, char *error,
+                       size_t error_bytes)
+{
+    char name[80];
+    size_t bytes = sizeof(raw);
+    EFI_STATUS status = volume_read(path, raw, &bytes);
+
+    *found = status != EFI_NOT_FOUND;
+    firmware_ascii(name, sizeof(name), path);
+    return take_file(options, name, "waymark.cfg", status, bytes, error, error_bytes);
+}
+
+static bool read_from_network(struct options *options, char *error, size_t error_bytes)
+{
+    char name[NETWORK_URL_BYTES + 16];
+    size_t bytes = sizeof(raw);
+    EFI_STATUS status;
+
+    if (!network_open())
+        return true;
+    fmt(name, sizeof(name), "%swaymark.cfg", network_folder());
+    status = network_read("waymark.cfg", raw, &bytes);
+    return take_file(options, name, "waymark.cfg of the server", status, bytes, error,
+                     error_bytes);
+}
+
 static bool read_file(struct options *options, char *error, size_t error_bytes)
 {
     static CHAR16 beside[PATH_UNITS];
     bool found = false;
 
+    /* Network boot programs show what they loaded as a volume; the options are not on it. */
     if (!volume_open())
-        return true;
+        return read_from_network(options, error, error_bytes);
     if (volume_image_folder(beside, PATH_UNITS)) {
         size_t end = 0;
 
@@ -71,9 +98,9 @@ static bool read_file(struct options *options, char *error, size_t error_bytes)
         if (!parse_file(options, beside, &found, error, error_bytes))
             return false;
     }
-    if (found)
-        return true;
-    return parse_file(options, u"\\EFI\\BOOT\\waymark.cfg", &found, error, error_bytes);
+    if (!found && !parse_file(options, u"\\EFI\\BOOT\\waymark.cfg", &found, error, error_bytes))
+        return false;
+    return found || read_from_network(options, error, error_bytes);
 }
 
 /* The UEFI shell hands the words over one by one, with the program's name as word 0. */
@@ -106,7 +133,7 @@ static enum text_kind shell_words(char *text, size_t bytes, bool *from_shell)
 
 static bool read_load_options(struct options *options, char *error, size_t error_bytes)
 {
-    static char text[TEXT_BYTES + 1];
+    static char text[TEXT_BYTES + 1], all[64];
     char file_name[80];
     const char *words = text;
     bool from_shell;
@@ -126,10 +153,14 @@ static bool read_load_options(struct options *options, char *error, size_t error
     /* Binary data is how boot entries mark themselves; it says nothing to us. */
     if (kind != TEXT_WORDS)
         return true;
+    /* An empty text says nothing either; some firmware hands over the name alone. */
+    if (!*words)
+        return true;
     if (strcmp(sources, "none") == 0)
-        sources = "load options";
+        fmt(all, sizeof(all), "load options");
     else
-        sources = "waymark.cfg, load options";
+        fmt(all, sizeof(all), "%s, load options", sources);
+    sources = all;
     return options_parse(options, words, strlen(words), error, error_bytes);
 }
 

@@ -14,7 +14,7 @@
  */
 bool config_read(struct options *options, char *error, size_t error_bytes);
 
-/* What was read, for the log: "file beside the image, load options" or "none". */
+/* What was read, for the log: "waymark.cfg, load options" or "none". */
 const char *config_sources(void);
 
 #endif

@@ -156,7 +156,7 @@ void console_recall_failures(void)
     }
 }
 
-bool console_is_tap(const char *line, size_t bytes)
+static bool is_tap(const char *line, size_t bytes)
 {
     static const char *const words[] = {"#", "ok ", "not ok ", "1..", "KTAP ", "Bail out!"};
 
@@ -164,4 +164,18 @@ bool console_is_tap(const char *line, size_t bytes)
         if (begins(line, bytes, words[i]))
             return true;
     return false;
+}
+
+bool console_each_tap_line(size_t offset, bool (*use)(const char *line, size_t bytes))
+{
+    while (offset < log_end) {
+        size_t bytes = 0;
+
+        while (log_text[offset + bytes] != '\n')
+            bytes++;
+        if (is_tap(log_text + offset, bytes) && !use(log_text + offset, bytes + 1))
+            return false;
+        offset += bytes + 1;
+    }
+    return true;
 }

@@ -34,7 +34,10 @@ void console_recall_failures(void);
 /* All lines so far, each ended by LF. */
 const char *console_log(size_t *bytes);
 
-/* A line that belongs into report.tap: version, plan, results, comments, Bail out. */
-bool console_is_tap(const char *line, size_t bytes);
+/*
+ * Calls use for each line of the log from offset on that belongs into report.tap (version,
+ * plan, results, comments, Bail out), its end included; false when use said so and ended it.
+ */
+bool console_each_tap_line(size_t offset, bool (*use)(const char *line, size_t bytes));
 
 #endif

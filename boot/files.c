@@ -166,24 +166,6 @@ static EFI_STATUS rewrite(EFI_FILE_HANDLE file, const char *bytes, size_t count)
     return file->SetInfo(file, &id, info->Size, info);
 }
 
-/* Calls use for each line of the log from offset on that belongs into report.tap. */
-static bool each_tap_line(size_t offset, bool (*use)(const char *line, size_t bytes))
-{
-    size_t end;
-    const char *text = console_log(&end);
-
-    while (offset < end) {
-        size_t bytes = 0;
-
-        while (text[offset + bytes] != '\n')
-            bytes++;
-        if (console_is_tap(text + offset, bytes) && !use(text + offset, bytes + 1))
-            return false;
-        offset += bytes + 1;
-    }
-    return true;
-}
-
 static EFI_STATUS tap_status;
 static bool write_tap_line(const char *line, size_t bytes)
 {
@@ -202,7 +184,7 @@ static EFI_STATUS update(enum result_file which)
         return write_all(files[which], text + log_written, bytes - log_written);
     case FILE_TAP:
         tap_status = EFI_SUCCESS;
-        each_tap_line(log_written, write_tap_line);
+        console_each_tap_line(log_written, write_tap_line);
         return tap_status;
     case FILE_REPORT:
         text = harness_report_json(&bytes);
@@ -294,7 +276,7 @@ static bool same_content(enum result_file which)
         same = same_bytes(text, bytes);
         break;
     case FILE_TAP:
-        same = each_tap_line(0, same_bytes);
+        same = console_each_tap_line(0, same_bytes);
         break;
     case FILE_REPORT:
         text = harness_report_json(&bytes);

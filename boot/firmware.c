@@ -43,6 +43,25 @@ size_t firmware_handles(EFI_GUID guid, EFI_HANDLE *handles, size_t max)
     return found;
 }
 
+size_t firmware_path_bytes(const EFI_DEVICE_PATH *node)
+{
+    return (size_t)node->Length[0] | (size_t)node->Length[1] << 8;
+}
+
+const EFI_DEVICE_PATH *firmware_path_node(const EFI_DEVICE_PATH *path, unsigned type,
+                                          unsigned subtype)
+{
+    /* A path of more nodes, or with one that has no length, is damaged. */
+    for (unsigned depth = 0; depth < 32; depth++) {
+        if (path->Type == END_DEVICE_PATH_TYPE || firmware_path_bytes(path) < sizeof(*path))
+            break;
+        if (path->Type == type && path->SubType == subtype)
+            return path;
+        path = (const EFI_DEVICE_PATH *)((const uint8_t *)path + firmware_path_bytes(path));
+    }
+    return NULL;
+}
+
 void firmware_ascii(char *to, size_t bytes, const CHAR16 *from)
 {
     size_t i = 0;
@@ -92,6 +111,9 @@ const char *firmware_status(EFI_STATUS status)
         return "not found";
     case EFI_ACCESS_DENIED:
         return "access denied";
+    case EFI_NO_RESPONSE:
+    case EFI_TIMEOUT:
+        return "no answer in time";
     }
     fmt(text, sizeof(text), "status %x", (unsigned)status);
     return text;

@@ -28,6 +28,12 @@ void *firmware_protocol(EFI_HANDLE handle, EFI_GUID guid);
  */
 size_t firmware_handles(EFI_GUID guid, EFI_HANDLE *handles, size_t max);
 
+/* The first node of a device path of that type, NULL when there is none; and a node's length.
+ */
+const EFI_DEVICE_PATH *firmware_path_node(const EFI_DEVICE_PATH *path, unsigned type,
+                                          unsigned subtype);
+size_t firmware_path_bytes(const EFI_DEVICE_PATH *node);
+
 /* UTF-16 to ASCII, '?' for what has none; cut to bytes, always terminated. */
 void firmware_ascii(char *to, size_t bytes, const CHAR16 *from);
 /* ASCII to UTF-16; cut to units, always terminated. */

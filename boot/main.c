@@ -10,6 +10,7 @@
 #include "boot/platform.h"
 #include "boot/program.h"
 #include "boot/provider.h"
+#include "boot/upload.h"
 
 #include "harness/harness.h"
 #include "harness/out.h"
@@ -36,10 +37,18 @@ static bool start_output(void)
     return log != NULL;
 }
 
+static void flush(void)
+{
+    files_flush();
+    upload_flush();
+}
+
 static void run_groups(void)
 {
     files_open(harness_machine_signature());
     files_flush();
+    if (options.upload)
+        upload_open();
     if (options.journal && files_are_open() && !options.bench && !options.prove &&
         !options.program[0])
         journal_open();
@@ -58,7 +67,7 @@ static void run_groups(void)
         return;
     }
     while (harness_next_group())
-        files_flush();
+        flush();
     platform_release();
 }
 
@@ -68,14 +77,17 @@ static void run_groups(void)
  */
 static void end_run(void)
 {
-    const char *wrong;
+    const char *wrong, *not_sent;
 
     console_hold();
     harness_end();
     wrong = files_close();
+    not_sent = upload_close();
     journal_remove();
     if (wrong != NULL)
         console_ahead(wrong);
+    if (not_sent != NULL)
+        console_ahead(not_sent);
     console_release();
 }
 

@@ -3,6 +3,7 @@
 #include "boot/platform.h"
 
 #include "boot/acpi.h"
+#include "boot/config.h"
 #include "boot/console.h"
 #include "boot/files.h"
 #include "boot/firmware.h"
@@ -15,6 +16,7 @@
 #include "boot/screen.h"
 #include "boot/serial.h"
 #include "boot/takeover.h"
+#include "boot/upload.h"
 
 #include "ds/broker.h"
 #include "harness/suite.h"
@@ -88,6 +90,7 @@ static _Noreturn void stop(void)
         hw_unwind(UNWOUND_STOP);
     }
     files_close();
+    upload_close();
     journal_remove();
     processors_stop();
     platform_exit();
@@ -241,6 +244,7 @@ const struct platform *platform_init(const struct options *options)
         .other_renew = processors_renew,
         .firmware = firmware_name(),
         .secure_boot = firmware_secure_boot(),
+        .options_from = config_sources(),
         .outputs = outputs_text(),
         .guard_seconds = guard_seconds(options),
         .provider = provider_name(),

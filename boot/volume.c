@@ -37,7 +37,7 @@ static size_t image_path(CHAR16 *path, size_t units)
     size_t used = 0;
 
     for (unsigned depth = 0; node != NULL && depth < 32; depth++) {
-        size_t bytes = (size_t)node->Length[0] | (size_t)node->Length[1] << 8;
+        size_t bytes = firmware_path_bytes(node);
         const CHAR16 *text = (const CHAR16 *)(node + 1);
         size_t room = bytes < sizeof(*node) ? 0 : (bytes - sizeof(*node)) / 2;
 

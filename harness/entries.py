@@ -14,8 +14,8 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from harness import expected, schema, wire
-from harness.tests import (boot_session, gdb_session, output_session, resume_session,
-                           stick_session)
+from harness.tests import (boot_session, gdb_session, network_session, output_session,
+                           resume_session, stick_session)
 
 ROOT = Path(__file__).resolve().parent.parent
 IMAGE_LIMIT = 256 * 1024
@@ -129,6 +129,10 @@ def boot_entries(out):
                                           ("output", output_session.CASES, 180),
                                           ("resume", resume_session.CASES, 400))
             for name in cases] + [
+        Entry("network." + name, [sys.executable, "harness/tests/network_session.py", name,
+                                  out, "@"],
+              wants=["^(%s: as expected|SKIP: .*)$" % name], seconds=180)
+        for name in network_session.CASES] + [
         # The distribution's Python has the labs' packages; another one first in PATH has not.
         Entry("labs." + name, ["/usr/bin/python3", "harness/tests/labs_session.py", name, out,
                                "@"], wants=["^%s: as expected$" % name])

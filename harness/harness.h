@@ -50,6 +50,9 @@ void harness_bench(void);
 /* prove=defects|policies: the suite is judged, by a stand-in processor's switches. */
 void harness_prove(void);
 
+/* The number that stands in banner and end line. */
+uint32_t harness_run_id(void);
+
 /* Letters and digits that name this machine in the results folder, at most 16. */
 const char *harness_machine_signature(void);
 

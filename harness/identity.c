@@ -59,6 +59,8 @@ void identity_print(void)
     add("cpus", "%u", p->processors);
     add("firmware", "%s", p->firmware);
     add("secure_boot", "%s", p->secure_boot);
+    if (p->options_from)
+        add("options", "%s", p->options_from);
     add("outputs", "%s", p->outputs);
     add("image", "0x%llx", (unsigned long long)p->image_base);
     /* Where nobody inside the machine watches ring 0, whoever watches the output does. */

@@ -16,6 +16,7 @@ void options_default(struct options *o)
     o->baud = 115200;
     o->journal = true;
     o->repeat = 1;
+    o->upload = true;
 }
 
 /* --- values */
@@ -155,6 +156,8 @@ static bool *switch_of(struct options *o, const char *key)
         return &o->lava;
     if (strcmp(key, "journal") == 0)
         return &o->journal;
+    if (strcmp(key, "upload") == 0)
+        return &o->upload;
     if (strcmp(key, "crossings") == 0)
         return &o->crossings;
     if (strcmp(key, "untraced") == 0)
@@ -226,11 +229,12 @@ static const char *set_option(struct options *o, const char *key, const char *va
 static const char *nearest(const char *word)
 {
     static const char *const known[] = {
-        "run",   "skip",   "profile",   "provider", "selftest", "prove",     "exit",
-        "cpus",  "serial", "baud",      "soak",     "repeat",   "order",     "guard",
-        "bench", "list",   "verbose",   "x2apic",   "journal",  "lava",      "screen",
-        "seed",  "fuzz",   "policy",    "defect",   "cpuid",    "pebs",      "program",
-        "path",  "arg",    "crossings", "untraced", "seconds",  "trace-kib", "gdb"};
+        "run",     "skip",      "profile",  "provider", "selftest",  "prove",
+        "exit",    "cpus",      "serial",   "baud",     "soak",      "repeat",
+        "order",   "guard",     "bench",    "list",     "verbose",   "x2apic",
+        "journal", "upload",    "lava",     "screen",   "seed",      "fuzz",
+        "policy",  "defect",    "cpuid",    "pebs",     "program",   "path",
+        "arg",     "crossings", "untraced", "seconds",  "trace-kib", "gdb"};
     size_t best = 0, best_same = 0;
 
     for (size_t i = 0; i < sizeof(known) / sizeof(known[0]); i++) {

@@ -66,6 +66,7 @@ struct options {
     uint16_t screen_width, screen_height; /* 0: the mode that firmware has chosen */
     bool lava;                            /* lava=0|1: a line for LAVA behind each result */
     bool journal;                         /* journal=0|1: keep one, and go on with one */
+    bool upload;              /* upload=0|1: send results to the server of a network boot */
     bool x2apic;              /* x2apic=0|1: switch the local APIC where enumerated */
     uint64_t seed;            /* seed=N, decimal or 0x */
     unsigned fuzz;            /* fuzz=N: generated programs, from that seed on; 0 = few */

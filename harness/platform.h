@@ -102,6 +102,7 @@ struct platform {
     const struct firmware_table_entry *acpi; /* the tables of ACPI's root table */
     size_t acpi_count;
     const char *secure_boot;     /* "on", "off" or "unknown" */
+    const char *options_from;    /* "waymark.cfg, load options" or "none" */
     const char *outputs;         /* where lines go: "serial 0x3f8, screen 1024x768" */
     const char *provider;        /* "native", "model" or "none" */
     const char *gate_shut;       /* why the machine must not be asked for BTS, or NULL */

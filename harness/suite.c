@@ -32,6 +32,11 @@ static void new_run_id(void)
     suite.run_id = (uint32_t)(tsc_read() * 2654435761u >> 8);
 }
 
+uint32_t harness_run_id(void)
+{
+    return suite.run_id;
+}
+
 void harness_init(const struct platform *platform, const struct options *options)
 {
     suite.platform = platform;

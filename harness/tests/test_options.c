@@ -34,7 +34,8 @@ static void good_words(void)
     EXPECT_EQ(options.gdb.address, 0x2F8);
     EXPECT_EQ(options.serial[0].address, 0x3F8);
     EXPECT_EQ(options.serials, 1);
-    ASSERT(parse("serial=com3,mem:0xfe034000/4,acpi screen=1920x1080 journal=0 lava=1"));
+    ASSERT(parse("serial=com3,mem:0xfe034000/4,acpi screen=1920x1080 journal=0 lava=1 "
+                 "upload=0"));
     EXPECT_EQ(options.serials, 3);
     EXPECT_EQ(options.serial[0].address, 0x3E8);
     EXPECT_EQ(options.serial[1].kind, SERIAL_MEMORY);
@@ -43,7 +44,7 @@ static void good_words(void)
     EXPECT_EQ(options.serial[2].kind, SERIAL_ACPI);
     EXPECT_EQ(options.screen_width, 1920);
     EXPECT_EQ(options.screen_height, 1080);
-    EXPECT(!options.journal && options.lava);
+    EXPECT(!options.journal && !options.upload && options.lava);
     ASSERT(parse("policy=wrap:after defect=x"));
     EXPECT_EQ(options.model_words, 2);
     EXPECT_STR(options.model_word[0], "policy=wrap:after");
