@@ -85,7 +85,8 @@ uint64_t broker_counters(enum broker_client client);
  * between start then. For the interrupt handler.
  */
 void broker_hold_counters(void);
-void broker_release_counters(void);
+/* False: the processor faults on what the last release writes. */
+bool broker_release_counters(void);
 /* Whether a hold is in force. */
 bool broker_counters_held(void);
 

@@ -18,7 +18,7 @@ static bool counts(enum broker_client client)
 
 static bool nobody_counts(const struct broker_cpu *cpu)
 {
-    return !cpu->counters[BROKER_PEBS] && !cpu->counters[BROKER_COUNTERS];
+    return !cpu->counters[BROKER_PEBS] && !cpu->counters[BROKER_COUNTERS] && !cpu->counting;
 }
 
 static uint64_t wanted_pebs(const struct broker_cpu *cpu)
@@ -63,7 +63,10 @@ static int write_registers(struct broker_cpu *cpu)
     for (unsigned tries = 0; tries < BROKER_TRIES; tries++) {
         pebs = wanted_pebs(cpu);
         global = wanted_global(cpu);
+        cpu->counting |= (global & ~cpu->global) != 0;
         vector = write_once(cpu, pebs, global);
+        if (!vector && global == wanted_global(cpu))
+            cpu->counting = (global & ~cpu->global) != 0;
         if (vector || (pebs == wanted_pebs(cpu) && global == wanted_global(cpu)))
             return vector;
     }
@@ -100,7 +103,9 @@ static enum ds_error set(struct broker_cpu *cpu, enum broker_client client, uint
 {
     uint64_t before = cpu->counters[client];
 
-    if (before == counters)
+    /* Published already, by a call that we interrupted, need not be written already. */
+    if (before == counters && cpu->sampling == wanted_pebs(cpu) &&
+        cpu->counting == ((wanted_global(cpu) & ~cpu->global) != 0))
         return DS_OK;
     if (nobody_counts(cpu) && !cpu->held)
         find_others(cpu);
@@ -147,16 +152,18 @@ void broker_hold_counters(void)
     irq_restore(flags);
 }
 
-void broker_release_counters(void)
+bool broker_release_counters(void)
 {
     irqflags_t flags = irq_save();
     struct broker_cpu *cpu = broker_cpu();
+    int vector = 0;
 
     cpu->depth++;
     if (cpu->held && --cpu->held == 0)
-        write_registers(cpu);
+        vector = write_registers(cpu);
     cpu->depth--;
     irq_restore(flags);
+    return !vector;
 }
 
 bool broker_counters_held(void)

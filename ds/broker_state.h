@@ -17,6 +17,7 @@ struct broker_cpu {
     volatile uint64_t counters[BROKER_CLIENTS];
     volatile uint64_t global;   /* control bits found set that no client has */
     volatile uint64_t sampling; /* what IA32_PEBS_ENABLE holds, or is about to */
+    volatile bool counting;     /* the global control may hold a bit of a client */
     volatile unsigned held;     /* holds of all counters, one inside the other */
     volatile unsigned depth;    /* broker calls in progress, one inside the other */
     volatile bool moving_area;

@@ -143,6 +143,11 @@ enum ds_error context_claim(struct ds_task *task, enum ds_half half,
         *holder = found->owner[half];
         return DS_EBUSY;
     }
+    /* What a processor left behind when it was handed back stores nothing any more. */
+    if (found && found->gone) {
+        *holder = found->owner[half == DS_HALF_BTS ? DS_HALF_PEBS : DS_HALF_BTS];
+        return DS_EBUSY;
+    }
     if (!found) {
         error = create(task, owner, &found);
         if (error != DS_OK)

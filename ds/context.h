@@ -65,8 +65,8 @@ bool context_allowed(const struct ds_task *task);
 /*
  * Claims a half; the area is made for the first claim and charged to owner. DS_EPERM a task
  * context meets a processor context; DS_ENOMEM no entry or no page; DS_EBUSY the half is owned,
- * and *holder says by whom. On failure *context is untouched. A context made here is held by
- * this processor until context_settle.
+ * or the processor was handed back with the other half owned; *holder says by whom. On failure
+ * *context is untouched. A context made here is held by this processor until context_settle.
  */
 enum ds_error context_claim(struct ds_task *task, enum ds_half half,
                             const struct ds_owner *owner, struct ds_context **context,

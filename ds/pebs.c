@@ -210,7 +210,13 @@ static int program_event(const struct pebs *pebs, const struct pebs_counter *c)
 /* Values, events and groups, of counters that the global control has off. */
 static int program(const struct pebs *pebs)
 {
+    const uint64_t mine = pebs->mask | GLOBAL_STATUS_OVF_BUFFER;
     int vector = pebs->format->record_bytes ? 0 : pmc_pebs_data_write(pebs->groups);
+    uint64_t status = 0;
+
+    /* Left behind, a bit of ours would keep the next interrupt from coming. */
+    if (pmc_status_read(&status) == 0 && status & mine)
+        pmc_status_clear(status & mine);
 
     for (size_t i = 0; !vector && i < pebs->counter_count; i++) {
         const struct pebs_counter *c = &pebs->counters[i];
@@ -233,6 +239,19 @@ static void unprogram(const struct pebs *pebs)
         pmc_pebs_data_write(0);
 }
 
+/* Counters are held all the while: the global control may have ours on already, and none may
+ * count before its PEBS bit is on. */
+static enum ds_error start_held(struct pebs *pebs)
+{
+    enum ds_error error = program(pebs) ? DS_EOPNOTSUPP : DS_OK;
+
+    if (error == DS_OK)
+        error = broker_count(BROKER_PEBS, pebs->mask);
+    if (error != DS_OK)
+        unprogram(pebs);
+    return error;
+}
+
 enum ds_error pebs_start(struct pebs *pebs)
 {
     enum ds_error error = DS_OK;
@@ -243,12 +262,15 @@ enum ds_error pebs_start(struct pebs *pebs)
         return DS_EBUSY;
     if (broker_ds_area() != pebs->area)
         error = broker_set_ds_area(pebs->area);
-    if (error == DS_OK && program(pebs))
-        error = DS_EOPNOTSUPP;
-    if (error == DS_OK)
-        error = broker_count(BROKER_PEBS, pebs->mask);
     if (error != DS_OK)
-        unprogram(pebs);
+        return error;
+    broker_hold_counters();
+    error = start_held(pebs);
+    /* A register that refuses does so here. */
+    if (!broker_release_counters() && error == DS_OK)
+        error = DS_EOPNOTSUPP;
+    if (error == DS_EOPNOTSUPP)
+        pebs_stop(pebs);
     return error;
 }
 
@@ -264,18 +286,21 @@ static uint64_t value_now(const struct pebs *pebs, size_t i)
 
 enum ds_error pebs_stop(struct pebs *pebs)
 {
-    enum ds_error error;
+    bool running = pebs_running(pebs);
+    enum ds_error error = DS_OK;
 
     if (!pebs->area)
         return DS_ESRCH;
-    if (!pebs_running(pebs))
-        return DS_OK;
-    error = broker_count(BROKER_PEBS, 0);
-    if (error != DS_OK)
+    /* Even with no counter on: we may be an NMI inside a stop that has not been written yet. */
+    if (broker_ds_area() == pebs->area)
+        error = broker_count(BROKER_PEBS, 0);
+    if (error != DS_OK || !running)
         return error;
+    broker_hold_counters();
     for (size_t i = 0; i < pebs->counter_count; i++)
         pebs->values[i] = value_now(pebs, i);
     unprogram(pebs);
+    broker_release_counters();
     return DS_OK;
 }
 

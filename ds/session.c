@@ -120,6 +120,27 @@ static void fill(struct session *session, const struct session_scope *scope,
     __atomic_store_n(&context->user[scope->half], session, __ATOMIC_RELEASE);
 }
 
+/*
+ * Where the traced thing is running. The other half may have been asked for on a processor that
+ * could not load the area, and has waited for this.
+ */
+static enum ds_error start(struct session *session, const char **why)
+{
+    struct ds_context *context = session->context;
+    bool loaded = context->loaded;
+    struct session *other =
+        session_in(context, session->half == DS_HALF_BTS ? DS_HALF_PEBS : DS_HALF_BTS);
+    enum ds_error error = loaded ? DS_OK : context_load(context);
+
+    if (error == DS_OK)
+        error = session_go(session);
+    if (error != DS_OK)
+        *why = "the registers could not be written now";
+    else if (!loaded && other)
+        session_go_or_wait(other);
+    return error;
+}
+
 /* Area and buffer are there: set up, and start if the traced thing is running here. */
 static enum ds_error begin(struct session *session, const struct session_scope *scope,
                            struct ds_context *context, void *from_pool, const char **why)
@@ -130,14 +151,7 @@ static enum ds_error begin(struct session *session, const struct session_scope *
     if (error != DS_OK)
         return error;
     fill(session, scope, context, from_pool);
-    if (context == context_here()) {
-        error = context->loaded ? DS_OK : context_load(context);
-        if (error == DS_OK)
-            error = session_go(session);
-        if (error != DS_OK)
-            *why = "the registers could not be written now";
-    }
-    return error;
+    return context == context_here() ? start(session, why) : DS_OK;
 }
 
 static enum ds_error open_locked(const struct session_scope *scope,

@@ -46,8 +46,10 @@ typedef void session_notify(void *context, session_id session);
 
 struct session_request {
     const struct ds_owner *owner;
-    struct ds_task *task; /* NULL: the processor that makes the request */
-    void *buffer;         /* NULL: from the pool, charged to the owner's payer */
+    /* NULL: the processor that makes the request. A task that runs on another one is traced
+     * from its next switch on. */
+    struct ds_task *task;
+    void *buffer; /* NULL: from the pool, charged to the owner's payer */
     size_t bytes;
     enum session_origin origin;
     size_t threshold; /* records from the origin, inside the buffer, or SESSION_NO_THRESHOLD */

@@ -103,6 +103,8 @@ bool session_call_in_progress(void);
 
 /* Lets the hardware store for it, if it is loaded here and nothing holds it. */
 enum ds_error session_go(struct session *session);
+/* The same; one whose buffer is at its threshold waits for a drain, and its owner is told. */
+void session_go_or_wait(struct session *session);
 
 /*
  * Storing off, and counted as a suspend: the count goes up first, or an NMI that suspends and

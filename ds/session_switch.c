@@ -18,6 +18,12 @@ static void overflowed(struct session *session)
         session->notify(session->callback_context, session->id);
 }
 
+void session_go_or_wait(struct session *session)
+{
+    if (session_go(session) == DS_EBUSY)
+        overflowed(session);
+}
+
 /* Both traces are off. */
 static void mark_arrival(struct session *session, struct ds_task *to)
 {
@@ -67,8 +73,8 @@ static void start_both(const struct ds_context *context)
     for (enum ds_half half = DS_HALVES; half-- > 0;) {
         struct session *session = session_in(context, half);
 
-        if (session && session_go(session) == DS_EBUSY)
-            overflowed(session);
+        if (session)
+            session_go_or_wait(session);
     }
 }
 
@@ -111,8 +117,7 @@ enum ds_error session_switch(struct ds_task *from, struct ds_task *to)
 static void go_on(struct session *session)
 {
     session_unhold(session);
-    if (session_go(session) == DS_EBUSY)
-        overflowed(session);
+    session_go_or_wait(session);
 }
 
 void session_exception(unsigned vector, uint64_t address, uint64_t error)

@@ -361,13 +361,17 @@ void apic_lvt_perf_write(uint32_t value)
 
 void fake_go_to(unsigned cpu)
 {
+    char *counting = (char *)&fake + offsetof(struct fake_machine, selects);
+
     fake.debugctls[fake.cpu] = fake.debugctl;
     fake.ds_areas[fake.cpu] = fake.ds_area;
     fake.lvts[fake.cpu] = fake.lvt;
+    memcpy(&fake.counting[fake.cpu], counting, sizeof(fake.counting[0]));
     fake.cpu = cpu;
     fake.debugctl = fake.debugctls[cpu];
     fake.ds_area = fake.ds_areas[cpu];
     fake.lvt = fake.lvts[cpu];
+    memcpy(counting, &fake.counting[cpu], sizeof(fake.counting[0]));
 }
 
 bool cross_call(unsigned processor, cross_function *fn, uint64_t a, uint64_t b, uint64_t *value)

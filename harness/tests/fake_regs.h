@@ -22,6 +22,13 @@ struct fake_page {
 
 enum fake_point { FAKE_BEFORE_WRITE, FAKE_AFTER_WRITE, FAKE_READ, FAKE_IRQ, FAKE_APIC };
 
+/* The registers of one processor's counters. */
+#define FAKE_COUNTERS                                                                          \
+    struct {                                                                                   \
+        uint64_t selects[8], counters[64], fixed_control, global_control, status;              \
+        uint64_t pebs_enable, pebs_data;                                                       \
+    }
+
 struct fake_machine {
     /* Enumeration. */
     bool ds, dtes64, ds_cpl;
@@ -33,14 +40,14 @@ struct fake_machine {
     uint64_t capabilities; /* IA32_PERF_CAPABILITIES */
 
     /* Registers. */
-    uint64_t selects[8], counters[64], fixed_control, global_control, status;
-    uint64_t pebs_enable, pebs_data;
+    FAKE_COUNTERS;
     uint64_t debugctl, ds_area, misc_enable, apic_base, cr3;
     uint32_t lvt;
     bool interrupts; /* RFLAGS.IF */
     unsigned cpu;
     uint64_t debugctls[4], ds_areas[4]; /* of the processors that are not at work now */
     uint32_t lvts[4];
+    FAKE_COUNTERS counting[4];
     unsigned deaf; /* bit per processor that answers no cross-call */
 
     /* How it misbehaves. */

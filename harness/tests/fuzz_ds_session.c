@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Bytes become session calls, task switches, branches and NMIs; a plain list beside each
- * session says what it must hold. With clang: -fsanitize=fuzzer -DFUZZ; else main feeds random
- * bytes.
+ * Bytes become session calls, task switches, branches, instructions and NMIs; a plain list
+ * beside each session says what it must hold. Or they become a trace or a PEBS buffer. With
+ * clang: -fsanitize=fuzzer -DFUZZ; else main feeds random bytes.
  */
 #include "ds/broker.h"
 #include "ds/reader.h"
@@ -55,6 +55,9 @@ static uint64_t sequence;
 
 struct mirror {
     session_id id;
+    enum ds_half half;
+    uint64_t period, left; /* events between samples, and to the next one */
+    bool waits;            /* its task runs elsewhere, for the other half alone */
     const struct ds_owner *owner;
     struct ds_task *task;
     unsigned cpu;
@@ -66,6 +69,7 @@ struct mirror {
     size_t count;
 };
 static struct mirror live[LIVE];
+static struct pmc pmc;
 
 static struct mirror *mirror_of(session_id id)
 {
@@ -81,43 +85,68 @@ static void forget_oldest(struct mirror *m, size_t count)
     memmove(m->held, m->held + count, m->count * sizeof(m->held[0]));
 }
 
-/* The session that must store what this processor does now. */
-static struct mirror *here(void)
+/* The session that must store in that half what this processor does now. */
+static struct mirror *here(enum ds_half half)
 {
     struct mirror *of_task = NULL;
+    bool own = false;
 
     for (unsigned i = 0; i < LIVE; i++) {
-        if (live[i].id && !live[i].task && !live[i].gone && live[i].cpu == fake.cpu)
-            return &live[i];
-        if (live[i].id && live[i].task && live[i].task == current[fake.cpu])
+        if (live[i].id && !live[i].task && !live[i].gone && live[i].cpu == fake.cpu) {
+            own = true;
+            if (live[i].half == half)
+                return &live[i];
+        }
+        if (live[i].id && live[i].task && live[i].task == current[fake.cpu] &&
+            live[i].half == half)
             of_task = &live[i];
     }
-    return of_task;
+    return own ? NULL : of_task;
 }
 
 /* A task whose processor was traced when it came is not loaded until the next switch. */
 static bool stores(const struct mirror *m)
 {
-    return m && !m->suspended && !m->gone &&
+    return m && !m->suspended && !m->gone && !m->waits &&
            (!m->task || (m->task->context && m->task->context->loaded &&
                          m->task->context->loaded_cpu == fake.cpu));
+}
+
+/* Without a callback the interrupt that is about to come suspends. */
+static void hold(struct mirror *m, uint64_t address)
+{
+    m->held[m->count++] = address;
+    if (m->count == m->threshold && !m->callback)
+        m->suspended = 1;
 }
 
 static void branches(unsigned count, unsigned cpl)
 {
     for (unsigned i = 0; i < count; i++) {
-        struct mirror *m = here();
+        struct mirror *m = here(DS_HALF_BTS);
         uint64_t from = ++sequence;
 
         if (stores(m) && (cpl ? m->user : m->kernel)) {
             if (m->count == m->capacity)
                 forget_oldest(m, 1);
-            m->held[m->count++] = from;
-            /* Without a callback the interrupt that is about to come suspends. */
-            if (m->count == m->threshold && !m->callback)
-                m->suspended = 1;
+            hold(m, from);
         }
         fake_branch(from, from + 1, cpl);
+    }
+}
+
+static void instructions(unsigned count, unsigned cpl)
+{
+    for (unsigned i = 0; i < count; i++) {
+        struct mirror *m = here(DS_HALF_PEBS);
+        const struct fake_state state = {.ip = ++sequence, .next_ip = sequence + 1};
+
+        if (stores(m) && (cpl ? m->user : m->kernel) && --m->left == 0) {
+            m->left = m->period;
+            if (m->count < m->capacity)
+                hold(m, state.ip);
+        }
+        fake_retire(&state, false, cpl);
     }
 }
 
@@ -136,6 +165,16 @@ static void overflow(void *context, session_id id, const struct bts_record *reco
                           &(struct session_result){0}) == DS_EBUSY);
 }
 
+static void sampled(void *context, session_id id, const struct pebs_sample *sample)
+{
+    struct mirror *m = mirror_of(id);
+
+    CHECK(context == live && m && m->callback && m->half == DS_HALF_PEBS && m->count);
+    CHECK(sample->eventing_ip == m->held[0] && sample->ip == m->held[0] + 1);
+    forget_oldest(m, 1);
+    CHECK(session_release(id, m->owner) == DS_EBUSY);
+}
+
 static void on_interrupt(void)
 {
     if (!session_pmi())
@@ -151,6 +190,9 @@ static void check_machine(void)
 
     CHECK(fake.crashes == 0 && fake.area_moves == 0 && fake.interrupts);
     CHECK(!(fake.debugctl & TR) || fake.ds_area);
+    CHECK(fake.sampling_crashes == 0 && (!fake.pebs_enable || fake.ds_area));
+    CHECK(fake.pebs_enable == broker_counters(BROKER_PEBS));
+    CHECK(fake.global_control == fake.pebs_enable);
     CHECK(broker_shadow() == fake.debugctl);
     CHECK((uintptr_t)broker_ds_area() == fake.ds_area);
     for (unsigned i = 0; i < 2; i++)
@@ -164,7 +206,8 @@ static void check_machine(void)
         CHECK(status.records == live[i].count);
         CHECK(status.owner == live[i].owner && status.task == live[i].task);
         CHECK(status.capacity == live[i].capacity);
-        CHECK(&live[i] != here() || status.running == stores(&live[i]));
+        CHECK(status.half == live[i].half);
+        CHECK(&live[i] != here(live[i].half) || status.running == stores(&live[i]));
     }
 }
 
@@ -180,6 +223,12 @@ static const struct ds_owner *some_owner(const struct mirror *m)
     unsigned byte = next_byte();
 
     return m->owner && byte % 4 ? m->owner : &owners[byte % 2];
+}
+
+static bool runs_elsewhere(const struct ds_task *task)
+{
+    return task && task->context && task->context->loaded &&
+           task->context->loaded_cpu != fake.cpu;
 }
 
 static void do_request(void)
@@ -223,11 +272,83 @@ static void do_request(void)
         .kernel = request.kernel,
         .callback = request.overflow,
         .suspended = request.suspended,
+        .waits = runs_elsewhere(request.task),
     };
     CHECK(m->capacity <= 512);
     if (request.threshold != SESSION_NO_THRESHOLD)
         m->threshold = kind & 16 ? m->capacity - request.threshold : request.threshold;
     CHECK(request.user || request.kernel);
+}
+
+static void do_sample(void)
+{
+    unsigned kind = next_byte(), size = next_byte(), threshold = next_byte();
+    unsigned period = next_byte() % 32, other = next_byte();
+    struct pebs_counter counters[2] = {
+        {.counter = other % 8 ? 0 : other / 8, .event = PMC_INSTRUCTIONS}};
+    struct session_sampling request = {
+        .owner = &owners[kind & 1],
+        .task = kind & 2 ? &tasks[(kind >> 2) % TASKS] : NULL,
+        .records = size == 255 ? SIZE_MAX / 100 : size,
+        .threshold = threshold < 64 ? SESSION_NO_THRESHOLD : threshold - 64u,
+        .origin = kind & 16 ? SESSION_FROM_END : SESSION_FROM_START,
+        .user = (kind & 0x60) != 0,
+        .kernel = (kind & 0x60) != 0x20,
+        .sampled = kind & 0x80 && threshold >= 64 ? sampled : NULL,
+        .context = live,
+        .suspended = kind & 8,
+        .counters = counters,
+        .counter_count = 1,
+        .groups = pmc.pebs_format == 4 ? PEBS_GROUP_GPRS : other & 1,
+    };
+    struct session_result result;
+    struct mirror *m = NULL;
+    enum ds_error error;
+
+    counters[0].reset = pebs_reset_value(&pmc, 0, period);
+    for (unsigned i = 0; i < LIVE && !m; i++)
+        m = live[i].id ? NULL : &live[i];
+    if (!m)
+        return;
+    error = session_sample(&request, &result);
+    CHECK((error == DS_OK) == (result.id != 0));
+    CHECK((error == DS_EBUSY) == (result.holder != NULL));
+    if (error != DS_OK)
+        return;
+    CHECK(period && counters[0].counter < 4 && request.records <= 512);
+    *m = (struct mirror){
+        .id = result.id,
+        .half = DS_HALF_PEBS,
+        .period = period,
+        .left = period,
+        .owner = request.owner,
+        .task = request.task,
+        .cpu = fake.cpu,
+        .capacity = request.records,
+        .user = request.user,
+        .kernel = request.kernel,
+        .callback = request.sampled,
+        .suspended = request.suspended,
+        .waits = runs_elsewhere(request.task),
+    };
+    if (request.threshold != SESSION_NO_THRESHOLD)
+        m->threshold = kind & 16 ? m->capacity - request.threshold : request.threshold;
+}
+
+static void do_take(struct mirror *m)
+{
+    static struct pebs_sample samples[512];
+    unsigned room = next_byte() * 2, most = next_byte();
+    size_t count = 0;
+    const struct ds_owner *caller = some_owner(m);
+
+    if (session_samples(m->id, caller, samples, room, most, &count) != DS_OK)
+        return;
+    CHECK(m->half == DS_HALF_PEBS && count <= room);
+    CHECK(count == (most < m->count ? most : m->count));
+    for (size_t i = 0; i < count; i++)
+        CHECK(samples[i].eventing_ip == m->held[i]);
+    forget_oldest(m, count);
 }
 
 static void do_release(struct mirror *m)
@@ -252,6 +373,8 @@ static void do_suspend_resume(struct mirror *m, bool resume)
 
     if (error == DS_OK)
         m->suspended += resume ? -1u : 1u;
+    if (error == DS_OK && !m->suspended)
+        m->waits = false;
     CHECK(!resume || !m->gone || error != DS_OK);
     CHECK(error != DS_OK || caller == m->owner);
 }
@@ -264,7 +387,8 @@ static void do_read(struct mirror *m)
     const struct ds_owner *caller = some_owner(m);
 
     if (session_get(m->id, caller, i, records) == DS_OK)
-        CHECK(i < m->count && records[0].from == m->held[m->count - 1 - i]);
+        CHECK(m->half == DS_HALF_BTS && i < m->count &&
+              records[0].from == m->held[m->count - 1 - i]);
     if (session_drain(m->id, caller, records, room, most, &count) == DS_OK) {
         CHECK(count == (most < m->count ? most : m->count) && count <= room);
         for (size_t k = 0; k < count; k++)
@@ -292,6 +416,8 @@ static void do_switch(void)
             return;
     CHECK(session_switch(current[fake.cpu], to) == DS_OK);
     current[fake.cpu] = to;
+    for (unsigned i = 0; i < LIVE; i++)
+        live[i].waits &= !to || live[i].task != to;
 }
 
 static void do_leave(void)
@@ -326,9 +452,11 @@ static void nmi(enum fake_point point)
         return;
     fake.hook = NULL;
     if (m->id && session_suspend(m->id, m->owner) == DS_OK) {
-        CHECK(m != here() || !(fake.debugctl & TR) || !stores(m));
+        CHECK(m != here(m->half) || !stores(m) ||
+              !(m->half == DS_HALF_BTS ? fake.debugctl & TR : fake.pebs_enable));
         session_get(m->id, m->owner, 0, &record);
         CHECK(session_resume(m->id, m->owner) != DS_EPERM);
+        m->waits &= m->suspended != 0;
     }
 }
 
@@ -338,8 +466,10 @@ static void one_call(void)
 
     switch (op % 16) {
     case 0:
-    case 1:
         do_request();
+        break;
+    case 1:
+        do_sample();
         break;
     case 2:
         do_release(pick());
@@ -353,7 +483,10 @@ static void one_call(void)
         break;
     case 6:
     case 7:
-        do_read(pick());
+        if (op & 32)
+            do_take(pick());
+        else
+            do_read(pick());
         break;
     case 8:
         do_switch();
@@ -379,7 +512,10 @@ static void one_call(void)
         }
         /* fall through */
     default:
-        branches(next_byte(), op & 16 ? 3 : 0);
+        if (op & 32)
+            instructions(next_byte(), op & 16 ? 3 : 0);
+        else
+            branches(next_byte(), op & 16 ? 3 : 0);
     }
 }
 
@@ -392,6 +528,9 @@ static void end(void)
         session_owner_died(&owners[0]);
         session_owner_died(&owners[1]);
         CHECK(fake.ds_area == 0 && fake.debugctl == 0);
+        CHECK(fake.pebs_enable == 0 && fake.global_control == 0 && fake.pebs_data == 0);
+        for (unsigned n = 0; n < fake.general; n++)
+            CHECK(fake.selects[n] == 0);
     }
     CHECK(pool_used(&pool) == 0 && pool_longest_free(&pool) == PAGES);
     CHECK(payers[0].charged_pages == 0 && payers[1].charged_pages == 0);
@@ -400,9 +539,12 @@ static void end(void)
 static void run_sessions(void)
 {
     struct session_machine machine = {
-        .pool = &pool, .has_bts = true, .interrupts = true, .lvt = 0xe2};
+        .pool = &pool, .has_bts = true, .interrupts = true, .lvt = 0xe2, .pmc = &pmc};
+    unsigned format = next_byte() % 3;
 
     fake_reset();
+    fake.capabilities = 0x20c0 | (2 + format) << 8 | (format == 2 ? 0x4000 : 0);
+    pmc_identify(&pmc);
     for (unsigned cpu = 0; cpu < CPUS; cpu++) {
         fake_go_to(cpu);
         broker_init();
@@ -450,12 +592,46 @@ static void run_reader(void)
     free(copy);
 }
 
+/* Arbitrary bytes as a buffer of any format: each record lies inside, and the walk ends. */
+static void run_pebs_reader(void)
+{
+    unsigned how = next_byte();
+    const struct ds_layout *layout = how & 128 ? &ds_layout_32 : &ds_layout_64;
+    const struct pebs_format *format = pebs_format_find(layout, how % 8);
+    uint8_t *copy = malloc(input_left + 1);
+    size_t bytes = input_left, at = how >> 3 & 8, before = at;
+    struct pebs_sample sample;
+
+    CHECK((format != NULL) == (how & 128 ? how % 8 == 0 : how % 8 < 5));
+    memcpy(copy, input, bytes);
+    /* Now and then a header whose size and groups agree. */
+    if (how & 64 && bytes > 32) {
+        uint64_t word = how >> 3 & 3;
+
+        word |= (uint64_t)(32 + (word & 1) * 32 + (word & 2) * 72) << 48;
+        memcpy(copy + at, &word, sizeof(word));
+    }
+    while (format && pebs_next(format, copy, bytes, &at, &sample)) {
+        CHECK(at > before && at <= bytes && at - before == sample.bytes);
+        CHECK(pebs_sample_address(&sample) ==
+              (sample.valid & PEBS_EVENTING_IP ? sample.eventing_ip : sample.ip));
+        before = at;
+    }
+    CHECK(at == before);
+    free(copy);
+}
+
 int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t length)
 {
+    unsigned which;
+
     input = bytes;
     input_left = length;
-    if (next_byte() % 16 == 0)
+    which = next_byte() % 16;
+    if (which == 0)
         run_reader();
+    else if (which == 1)
+        run_pebs_reader();
     else
         run_sessions();
     return 0;

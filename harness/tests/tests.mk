@@ -174,3 +174,5 @@ HOST_TESTS += test_ds_pebs
 test_ds_pebs_SRCS := harness/tests/test_ds_pebs.c $(FAKE_SRCS) $(DS_SRCS)
 HOST_TESTS += test_ds_pmi_mixed
 test_ds_pmi_mixed_SRCS := harness/tests/test_ds_pmi_mixed.c $(FAKE_SRCS) $(DS_SRCS)
+HOST_TESTS += test_ds_session_pebs
+test_ds_session_pebs_SRCS := harness/tests/test_ds_session_pebs.c $(FAKE_SRCS) $(DS_SRCS)
