@@ -11,6 +11,7 @@
  * Wrong if: a counter is in somebody else's hands: firmware's interrupts are off.
  */
 #define CHECK_GROUP "73 pmc.registers"
+#include "harness/capability.h"
 #include "harness/counting.h"
 #include "harness/gate.h"
 #include "hw/regs.h"
@@ -26,18 +27,16 @@ static unsigned next_counter(const struct pmc *pmc, unsigned counter)
     return counter;
 }
 
-#define EACH_COUNTER(c, counter)                                                               \
-    for (unsigned counter = next_counter(&(c)->pmc, 0); counter != PMC_NONE;                   \
-         counter = next_counter(&(c)->pmc, counter + 1))
+#define EACH_COUNTER(pmc, counter)                                                             \
+    for (unsigned counter = next_counter(pmc, 0); counter != PMC_NONE;                         \
+         counter = next_counter(pmc, counter + 1))
 
 /* --- enumeration */
 
 CHECK(leaf, .name = "pmc.enum.leaf", .clauses = "PMC-01", .kind = MUST, .needs = NEED_PMC)
 {
-    struct counting c;
-    const struct cpu_perfmon *perfmon = &c.pmc.perfmon;
+    const struct cpu_perfmon *perfmon = &capability()->pmc.perfmon;
 
-    counting_open(run, &c);
     EXPECT(run, perfmon->general > 0, "no general counter");
     EXPECT(run, perfmon->general_bits >= 32 && perfmon->general_bits <= 64,
            "general counters of %u bits", perfmon->general_bits);
@@ -53,11 +52,14 @@ CHECK(leaf, .name = "pmc.enum.leaf", .clauses = "PMC-01", .kind = MUST, .needs =
 /* Every counter that is announced has all its registers. */
 CHECK(exist, .name = "pmc.enum.exist", .clauses = "PMC-01", .kind = MUST, .needs = NEED_PMC)
 {
-    struct counting c;
-    uint64_t value = 0;
+    uint64_t value = 0, control = 0;
+    struct pmc pmc;
 
-    counting_open(run, &c);
-    EACH_COUNTER(&c, counter)
+    pmc_identify(&pmc);
+    EXPECT_EQ(run, pmc_global_control_read(&control), 0,
+              "vector of RDMSR IA32_PERF_GLOBAL_CTRL");
+    EXPECT_EQ(run, pmc_global_control_write(0), 0, "vector of WRMSR IA32_PERF_GLOBAL_CTRL");
+    EACH_COUNTER(&pmc, counter)
     {
         EXPECT(run, pmc_read(counter, &value) == 0, "counter %u cannot be read", counter);
         EXPECT(run, pmc_write_legacy(counter, counter + 1) == 0, "counter %u cannot be written",
@@ -66,14 +68,17 @@ CHECK(exist, .name = "pmc.enum.exist", .clauses = "PMC-01", .kind = MUST, .needs
             EXPECT(run, pmc_select_read(counter, &value) == 0, "counter %u has no control",
                    counter);
     }
-    EACH_COUNTER(&c, counter)
+    EACH_COUNTER(&pmc, counter)
     {
         EXPECT(run, pmc_read(counter, &value) == 0 && value == counter + 1,
                "counter %u reads as %llx", counter, (unsigned long long)value);
         pmc_write_legacy(counter, 0);
     }
+    EXPECT(run, pmc_global_control_write(pmc_all(&pmc)) == 0,
+           "not every counter can be enabled");
+    pmc_global_control_write(control);
     /* Beyond them: a guest of a hypervisor may find one that the machine has. */
-    run_observe(run, "pmc.beyond", pmc_read(c.pmc.perfmon.general, &value) ? "gp" : "readable");
+    run_observe(run, "pmc.beyond", pmc_read(pmc.perfmon.general, &value) ? "gp" : "readable");
 }
 
 /* Absent or present as a whole: half of it would have drivers fault. */
@@ -132,7 +137,7 @@ CHECK(width, .name = "pmc.counter.width", .clauses = "PMC-03 PMC-01", .kind = MU
     struct counting c;
 
     counting_open(run, &c);
-    EACH_COUNTER(&c, counter)
+    EACH_COUNTER(&c.pmc, counter)
     {
         if (counter < PMC_FIXED && !c.pmc.full_width)
             continue;
@@ -290,9 +295,9 @@ CHECK(rdpmc, .name = "pmc.rdpmc.values", .clauses = "PMC-08", .kind = MUST, .nee
     struct counting c;
 
     counting_open(run, &c);
-    EACH_COUNTER(&c, counter)
+    EACH_COUNTER(&c.pmc, counter)
     pmc_write_legacy(counter, 0x1000 + counter);
-    EACH_COUNTER(&c, counter)
+    EACH_COUNTER(&c.pmc, counter)
     {
         uint32_t select = counter < PMC_FIXED ? counter : RDPMC_FIXED | (counter - PMC_FIXED);
         uint64_t value = 0;
