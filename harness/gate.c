@@ -4,7 +4,7 @@
 
 #include "hw/cpuid.h"
 #include "hw/msr.h"
-#include "hw/pmc.h"
+#include "hw/string.h"
 
 /* What was there before: the user may have closed gates too, and opening is all or nothing. */
 static struct {
@@ -57,24 +57,27 @@ void gate_require(struct run *run, const char *gate)
 
 /* --- the formats of PEBS */
 
-static const char *format_before;
-
-static void format_restore(void *arg)
+/* What the user asked for. Not what the processor says of itself: it may be told to lie. */
+static const char *format_wanted(const struct options *options)
 {
-    (void)arg;
-    before.stand_in->set("pebs", format_before);
+    const char *format = "default";
+
+    for (unsigned i = 0; i < options->model_words; i++)
+        if (strncmp(options->model_word[i], "pebs=", 5) == 0)
+            format = options->model_word[i] + 5;
+    return format;
+}
+
+static void format_restore(void *run)
+{
+    before.stand_in->set("pebs", format_wanted(((struct run *)run)->options));
 }
 
 bool gate_pebs(struct run *run, const char *format)
 {
-    static const char *const names[] = {"0", "1", "2", "3", "4"};
-    struct pmc pmc;
-
-    pmc_identify(&pmc);
-    format_before = pmc.has_pebs && pmc.pebs_format < 5 ? names[pmc.pebs_format] : "off";
     before.stand_in = run->platform->stand_in;
     if (!before.stand_in || !before.stand_in->set("pebs", format))
         return false;
-    run_defer(run, format_restore, NULL);
+    run_defer(run, format_restore, run);
     return true;
 }

@@ -95,7 +95,7 @@ void model_reset_config(void)
         defect_values[i] = false;
     for (size_t i = 0; i < GATE_COUNT; i++)
         gate_closed[i] = false;
-    pebs_set_format(PEBS_DEFAULT);
+    pebs_set_format("default");
 }
 
 enum model_status model_set(const char *key, const char *value)

@@ -59,7 +59,7 @@ void model_reset_config(void);
 /* Change the configuration; it holds for all processors and takes effect at once.
  * key "policy": value "NAME:VALUE"; key "defect": value "NAME", or "none" to clear all;
  * key "cpuid": value "no-NAME" to close a gate, "all" to open every one; key "pebs": value
- * "0" to "4", the format of the records of the other recording facility, or "off".
+ * "0" to "4", the format of the records of the other recording facility, "default" or "off".
  * MODEL_BAD_NAME for an unknown key or name, MODEL_BAD_VALUE for an unknown value. */
 enum model_status model_set(const char *key, const char *value);
 

@@ -14,18 +14,29 @@ enum { FIELD_BASE = 4, FIELD_INDEX, FIELD_MAXIMUM, FIELD_THRESHOLD, FIELD_RESET 
 #define RESET_FIXED 8 /* where the resets of fixed counters begin, counted in resets */
 
 enum { WORDS_MAX = 4 + 4 + 18 };
-enum { FORMAT_ADAPTIVE = 4, FORMAT_OFF = 5 };
+enum { FORMAT_DEFAULT = 3, FORMAT_ADAPTIVE = 4, FORMAT_OFF = 5 };
 enum { DATA_MEMORY = 1, DATA_REGISTERS = 2 };
 enum { STATE_FLAGS = 16, STATE_RIP, STATE_WORDS };
 
 #define CAPABILITY_TRAP      (1ull << 6)
 #define CAPABILITY_REGISTERS (1ull << 7)
 
-static uint8_t format = 3;
+static uint8_t format = FORMAT_DEFAULT;
+
+static bool same(const char *a, const char *b)
+{
+    while (*a && *a == *b) {
+        a++;
+        b++;
+    }
+    return *a == *b;
+}
 
 bool pebs_set_format(const char *name)
 {
-    if (name[0] == 'o' && name[1] == 'f' && name[2] == 'f' && name[3] == 0)
+    if (same(name, "default"))
+        format = FORMAT_DEFAULT;
+    else if (same(name, "off"))
         format = FORMAT_OFF;
     else if (name[0] >= '0' && name[0] <= '4' && name[1] == 0)
         format = (uint8_t)(name[0] - '0');

@@ -161,7 +161,9 @@ bool perfmon_read(struct model_cpu *cpu, uint32_t index, uint64_t *value)
 {
     unsigned counter = counter_of(index);
     if (index == MSR_PERF_CAPABILITIES && !gate_closed[GATE_NO_PDCM]) {
-        *value = (CAPABILITIES | pebs_capabilities()) ^ cpu->perf.capabilities_written;
+        *value = CAPABILITIES | pebs_capabilities();
+        if (defect(DEFECT_CAPABILITIES_WRITABLE))
+            *value ^= cpu->perf.capabilities_written;
         if (defect(DEFECT_FREEZE_SMM_CLAIMED))
             *value |= 1 << 12;
         return true;

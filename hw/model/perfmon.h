@@ -104,8 +104,7 @@ void count_cycles(struct model_cpu *cpu);
 bool pebs_exists(void);
 /* Code of the record format, 0 to 4. */
 unsigned pebs_format(void);
-#define PEBS_DEFAULT "3"
-/* By its name, "off" included; false when there is no such format. */
+/* By its name, "default" and "off" included; false when there is no such format. */
 bool pebs_set_format(const char *name);
 uint64_t pebs_capabilities(void); /* its fields in IA32_PERF_CAPABILITIES */
 #define CAPABILITY_BASELINE (1ull << 14)
