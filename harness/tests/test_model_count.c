@@ -312,6 +312,49 @@ static void test_together(void)
     EXPECT_EQ(get(0x309), 0xfffffffffff7);
 }
 
+/* --- what the manual leaves open */
+
+static void test_policies(void)
+{
+    struct retired call = {
+        .count = 1, .class = INSN_SYSCALL, .taken = true, .cpl_before = 3, .cpl_after = 0};
+
+    for (unsigned after = 0; after < 2; after++) {
+        setup("3");
+        EXPECT_EQ(model_set("policy", after ? "pmc-crossing:after" : "pmc-crossing:before"),
+                  MODEL_OK);
+        put(0x186, 1u << 16 | 1u << 22 | 0xc0);
+        EXPECT(count_retired(&cpu, &call));
+        EXPECT_EQ(get(0xc1), !after);
+    }
+    /* A record of the state before the instruction, and the capability that says so. */
+    sample("3", 0xc0);
+    EXPECT_EQ(model_set("policy", "pebs-trap:fault"), MODEL_OK);
+    EXPECT_EQ(get(0x345) & 1 << 6, 0);
+    retire(INSN_PLAIN, false, 3);
+    pebs_before(&cpu);
+    cpu.gpr[RBX] = 1;
+    vmcb.save.rip = 0x6666;
+    vmcb.save.rflags = 2;
+    retire(INSN_PLAIN, false, 3);
+    EXPECT_EQ(word(BUFFER)[0], 0x246);
+    EXPECT_EQ(word(BUFFER)[1], 0x5555);
+    EXPECT_EQ(word(BUFFER)[3], 0x1003);
+    /* Room comes late: only who tries again stores. */
+    for (unsigned again = 0; again < 2; again++) {
+        sample("3", 0xc0);
+        EXPECT_EQ(model_set("policy", again ? "pebs-full:retry" : "pebs-full:skip"), MODEL_OK);
+        *word(AREA + 0x30) = BUFFER;
+        retire(INSN_PLAIN, false, 3);
+        retire(INSN_PLAIN, false, 3);
+        EXPECT_EQ(get(0xc1), 1);
+        *word(AREA + 0x30) = BUFFER + 0x1000;
+        retire(INSN_PLAIN, false, 3);
+        EXPECT_EQ(*word(AREA + 0x28), BUFFER + (again ? 0xc8 : 0));
+    }
+    model_reset_config();
+}
+
 int main(void)
 {
     arena = mmap(NULL, ARENA_BYTES, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
@@ -324,5 +367,6 @@ int main(void)
     RUN(test_formats);
     RUN(test_threshold_and_bounds);
     RUN(test_together);
+    RUN(test_policies);
     UNIT_END();
 }

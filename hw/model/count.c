@@ -7,6 +7,8 @@
  * EDGE act as if each instruction took one, and the events for cycles are fed from the
  * time-stamp counter. */
 #include "hw/model/cpu.h"
+#include "hw/model/defect.h"
+#include "hw/model/policy.h"
 
 #define SELECT_USR       (1u << 16)
 #define SELECT_OS        (1u << 17)
@@ -62,7 +64,7 @@ static struct counting general_counting(uint64_t select)
                                 .invert = select & SELECT_INVERT,
                                 .edge = select & SELECT_EDGE,
                                 .interrupts = select & SELECT_INTERRUPT};
-    if (select & SELECT_ENABLE)
+    if (select & SELECT_ENABLE || defect(DEFECT_PMC_ENABLE_IGNORED))
         counting.event = selected_event(select);
     counting.rings =
         (uint8_t)((select & SELECT_OS ? RING_0 : 0) | (select & SELECT_USR ? RINGS_OUTER : 0));
@@ -89,8 +91,10 @@ void count_refresh(struct model_cpu *cpu)
         *counting = i < GENERAL_COUNTERS
                         ? general_counting(perf->select[i])
                         : fixed_counting(perf->fixed_control, i - GENERAL_COUNTERS);
-        if (perf->control & counter_bit(i) && counting->event != COUNT_NOTHING &&
-            counting->rings && !(perf->status & STATUS_COUNTERS_FROZEN))
+        bool enabled = perf->control & counter_bit(i) ||
+                       (i < GENERAL_COUNTERS && defect(DEFECT_PMC_GLOBAL_IGNORED));
+        if (enabled && counting->event != COUNT_NOTHING && counting->rings &&
+            !(perf->status & STATUS_COUNTERS_FROZEN))
             perf->live |= (uint8_t)(1u << i);
     }
     perf->level &= perf->live;
@@ -107,9 +111,11 @@ static void overflow(struct model_cpu *cpu, unsigned counter)
 {
     struct perfmon *perf = &cpu->perf;
     const struct counting *counting = &perf->counting[counter];
-    perf->status |= counter_bit(counter);
+    bool interrupts = counting->interrupts || defect(DEFECT_PMC_PMI_UNASKED);
+    if (!defect(DEFECT_PMC_OVERFLOW_SILENT))
+        perf->status |= counter_bit(counter);
     if (!(perf->pebs_enable & counter_bit(counter))) {
-        if (counting->interrupts)
+        if (interrupts && !defect(DEFECT_PMC_NO_PMI))
             interrupt_request(cpu, INTERRUPT_COUNTER);
     } else if (precise(counting->event)) {
         perf->armed |= (uint8_t)(1u << counter);
@@ -126,7 +132,10 @@ static void add(struct model_cpu *cpu, unsigned counter, uint64_t events)
 
 static bool ring_counts(const struct counting *counting, unsigned cpl)
 {
-    return counting->rings & (cpl == 0 ? RING_0 : RINGS_OUTER);
+    if (cpl == 0 && defect(DEFECT_PMC_OS_IGNORED))
+        return true;
+    bool inner = defect(DEFECT_PMC_RINGS_EXCHANGED) ? cpl != 0 : cpl == 0;
+    return counting->rings & (inner ? RING_0 : RINGS_OUTER);
 }
 
 static uint64_t ticks(void)
@@ -166,7 +175,7 @@ static uint64_t events_of(uint8_t event, const struct retired *r)
     case COUNT_INSTRUCTIONS:
         return r->count;
     case COUNT_BRANCHES:
-        return branch;
+        return branch && (r->taken || !defect(DEFECT_PMC_TAKEN_ONLY));
     case COUNT_CONDITIONAL:
         return is_conditional(r->class);
     case COUNT_NEAR_CALLS:
@@ -176,7 +185,7 @@ static uint64_t events_of(uint8_t event, const struct retired *r)
     case COUNT_NOT_TAKEN:
         return is_conditional(r->class) && !r->taken;
     case COUNT_NEAR_TAKEN:
-        return branch && r->taken && !is_far(r);
+        return branch && (r->taken || defect(DEFECT_PMC_NEAR_ALL)) && !is_far(r);
     case COUNT_FAR:
         return branch && is_far(r);
     }
@@ -199,9 +208,16 @@ static uint64_t increment(struct perfmon *perf, unsigned counter, const struct r
     return events;
 }
 
+/* An overflow waits for its event, also while sampling is off in between. */
+static bool is_armed(const struct perfmon *perf, unsigned counter)
+{
+    return perf->armed >> counter & 1 && perf->pebs_enable & counter_bit(counter);
+}
+
 bool count_retired(struct model_cpu *cpu, const struct retired *r)
 {
     struct perfmon *perf = &cpu->perf;
+    unsigned cpl = policy(POLICY_PMC_CROSSING) == CPL_BEFORE ? r->cpl_before : r->cpl_after;
     unsigned due = 0, cycles = 0;
     for (unsigned i = 0; i < COUNTERS; i++) {
         const struct counting *counting = &perf->counting[i];
@@ -211,13 +227,13 @@ bool count_retired(struct model_cpu *cpu, const struct retired *r)
             cycles = 1;
             continue;
         }
-        uint64_t events = ring_counts(counting, r->cpl_before) ? increment(perf, i, r) : 0;
-        if (events == 0)
-            continue;
-        if (perf->armed >> i & 1)
-            due |= 1u << i;
-        else
+        bool armed = is_armed(perf, i);
+        bool selected = ring_counts(counting, cpl) || (armed && defect(DEFECT_PEBS_ANY_RING));
+        uint64_t events = selected ? increment(perf, i, r) : 0;
+        if (events && !armed)
             add(cpu, i, events);
+        if (events && (armed || (is_armed(perf, i) && defect(DEFECT_PEBS_FIRST_EVENT))))
+            due |= 1u << i;
     }
     if (cycles)
         count_cycles(cpu);
@@ -253,7 +269,7 @@ unsigned count_limit(const struct model_cpu *cpu)
             return 1;
         if (counting->event != COUNT_INSTRUCTIONS)
             continue;
-        uint64_t left = perf->armed >> i & 1 ? 1 : COUNTER_MASK + 1 - perf->value[i];
+        uint64_t left = is_armed(perf, i) ? 1 : COUNTER_MASK + 1 - perf->value[i];
         if (left < limit)
             limit = (unsigned)left;
     }

@@ -332,6 +332,7 @@ void handle_exit(struct model_cpu *cpu);
 void raise_at_exit(struct model_cpu *cpu, enum vector vector, uint32_t error);
 void instruction_done(struct model_cpu *cpu);
 void cpuid_exit(struct model_cpu *cpu);
+void rdpmc_exit(struct model_cpu *cpu);
 bool msr_read(struct model_cpu *cpu, uint32_t index, uint64_t *value);
 bool msr_write(struct model_cpu *cpu, uint32_t index, uint64_t value);
 

@@ -48,8 +48,9 @@ static struct cpuid_result perfmon_leaf(void)
 {
     if (!perfmon_exists())
         return (struct cpuid_result){0, 0, 0, 0};
-    return (struct cpuid_result){.eax = perfmon_version() | GENERAL_COUNTERS << 8 |
-                                        COUNTER_BITS << 16 | EVENTS_NAMED << 24,
+    unsigned general = GENERAL_COUNTERS + (defect(DEFECT_PMC_COUNT_LIES) ? 1 : 0);
+    return (struct cpuid_result){.eax = perfmon_version() | general << 8 | COUNTER_BITS << 16 |
+                                        EVENTS_NAMED << 24,
                                  .ebx = EVENTS_ABSENT,
                                  .edx = FIXED_COUNTERS | COUNTER_BITS << 5};
 }

@@ -3,6 +3,8 @@
 #ifndef WAYMARK_HW_MODEL_DEFECT_H
 #define WAYMARK_HW_MODEL_DEFECT_H
 
+#include "hw/model/defect_perfmon.h"
+
 #include <stdbool.h>
 
 /* identifier, name, clause, description; one line per defect. */
@@ -128,7 +130,7 @@
 
 enum defect {
 #define X(identifier, name, clause, description) DEFECT_##identifier,
-    DEFECTS(X)
+    DEFECTS(X) DEFECTS_PERFMON(X)
 #undef X
         DEFECT_COUNT
 };

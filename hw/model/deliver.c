@@ -282,7 +282,7 @@ static void debug_exception_effects(struct model_cpu *cpu)
     cpu->dr7 &= ~0x2000ull; /* GD */
 }
 
-/* INT n and its like retire with their delivery. */
+/* INT n and its like retire with their delivery; a policy counts other events as well. */
 static bool retire_event(struct model_cpu *cpu, const struct event *event, uint64_t linear,
                          unsigned cpl_before)
 {
@@ -292,7 +292,12 @@ static bool retire_event(struct model_cpu *cpu, const struct event *event, uint6
                               .taken = true,
                               .cpl_before = (uint8_t)cpl_before,
                               .cpl_after = (uint8_t)guest_cpl(cpu)};
-    bool instruction = event->kind == EVENT_SOFTWARE || event->kind == EVENT_ICEBP;
+    bool instruction = event->kind == EVENT_SOFTWARE || event->kind == EVENT_ICEBP ||
+                       policy(POLICY_PMC_EVENT) == EVENT_INSTRUCTION;
+    if (event->kind == EVENT_FAULT && defect(DEFECT_PMC_FAULTS)) {
+        retired.class = INSN_PLAIN;
+        instruction = true;
+    }
     return !cpu->perf.live || !instruction || count_retired(cpu, &retired);
 }
 

@@ -292,9 +292,14 @@ void carry_out(struct model_cpu *cpu, const struct insn *insn)
     bool late = trap && (defect(DEFECT_ORDER) ||
                          (cpu->debugctl & DEBUGCTL_BTF && defect(DEFECT_BTF_ORDER)));
     bool bent = insn->class == INSN_JCC && defect(DEFECT_NOT_TAKEN);
+    bool swapped = cpu->branched && defect(DEFECT_PEBS_AFTER_BTS);
+    if (swapped) {
+        transfer_finish(cpu, insn, from, cpl_before);
+        interrupt_send(cpu);
+    }
     bool stored = retire(cpu, insn, from, cpl_before);
     struct fault of_record = cpu->fault;
-    if ((cpu->branched || bent) && !late)
+    if ((cpu->branched || bent) && !late && !swapped)
         transfer_finish(cpu, insn, from, cpl_before);
     if (!stored) {
         cpu->fault = of_record;
@@ -304,6 +309,6 @@ void carry_out(struct model_cpu *cpu, const struct insn *insn)
     if (trap && insn->class != INSN_MOV_SS && insn->class != INSN_POP_SS)
         deliver_debug_trap(cpu, DR6_BS,
                            policy(POLICY_DB_FROM) == DB_FROM_INSN ? start_rip : save->rip);
-    if (cpu->branched && late)
+    if (cpu->branched && late && !swapped)
         transfer_finish(cpu, insn, from, cpl_before);
 }

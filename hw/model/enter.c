@@ -225,7 +225,7 @@ static void fill_control(struct model_cpu *cpu)
 
 static bool must_step(const struct model_cpu *cpu)
 {
-    return recording_wanted(cpu) || cpu->perf.live ||
+    return recording_wanted(cpu) || cpu->perf.live || defect(DEFECT_PMC_RDPMC_ANY_RING) ||
            cpu->debugctl & (DEBUGCTL_LBR | DEBUGCTL_BTF);
 }
 

@@ -73,7 +73,7 @@ static void msr_exit(struct model_cpu *cpu)
     instruction_done(cpu);
 }
 
-static void rdpmc_exit(struct model_cpu *cpu)
+void rdpmc_exit(struct model_cpu *cpu)
 {
     uint64_t value;
     if (!perfmon_rdpmc(cpu, (uint32_t)cpu->gpr[RCX], &value)) {

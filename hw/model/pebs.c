@@ -6,11 +6,19 @@
  * counter is the one that is recorded: bounds first, then the record, the index, the reload
  * and the threshold. A record that has no place leaves no trace at all. */
 #include "hw/model/cpu.h"
+#include "hw/model/defect.h"
 #include "hw/model/gate.h"
 #include "hw/model/policy.h"
 
 /* Fields of the area, in its own unit of 4 or 8 bytes. */
-enum { FIELD_BASE = 4, FIELD_INDEX, FIELD_MAXIMUM, FIELD_THRESHOLD, FIELD_RESET };
+enum {
+    FIELD_BTS_INDEX = 1,
+    FIELD_BASE = 4,
+    FIELD_INDEX,
+    FIELD_MAXIMUM,
+    FIELD_THRESHOLD,
+    FIELD_RESET
+};
 #define RESET_FIXED 8 /* where the resets of fixed counters begin, counted in resets */
 
 enum { WORDS_MAX = 4 + 4 + 18 };
@@ -45,6 +53,11 @@ bool pebs_set_format(const char *name)
     return true;
 }
 
+static bool trap_like(void)
+{
+    return policy(POLICY_PEBS_TRAP) == PEBS_TRAP_LIKE;
+}
+
 bool pebs_exists(void)
 {
     return format != FORMAT_OFF && perfmon_exists() && !gate_closed[GATE_NO_DS];
@@ -59,7 +72,10 @@ uint64_t pebs_capabilities(void)
 {
     if (!pebs_exists())
         return 0;
-    return CAPABILITY_TRAP | CAPABILITY_REGISTERS | (uint64_t)format << 8 |
+    uint64_t code = format;
+    if (defect(DEFECT_PEBS_FORMAT_LIES))
+        code = format ? format - 1u : 1;
+    return (trap_like() ? CAPABILITY_TRAP : 0) | CAPABILITY_REGISTERS | code << 8 |
            (format == FORMAT_ADAPTIVE ? CAPABILITY_BASELINE : 0);
 }
 
@@ -103,6 +119,8 @@ static bool read_reset(struct model_cpu *cpu, struct area *area, unsigned counte
 {
     unsigned place =
         counter < GENERAL_COUNTERS ? counter : RESET_FIXED + counter - GENERAL_COUNTERS;
+    if (defect(DEFECT_PEBS_RESET_FIRST))
+        place = 0;
     return guest_read(cpu, field_linear(cpu, area, FIELD_RESET) + 8 * place,
                       &area->reset[counter], 8, access);
 }
@@ -122,7 +140,7 @@ static bool read_area(struct model_cpu *cpu, struct area *area, unsigned due, un
 
 static bool has_room(const struct area *area, uint64_t bytes)
 {
-    uint64_t end = area->index + bytes;
+    uint64_t end = area->index + (defect(DEFECT_PEBS_PAST_MAX) ? 1 : bytes);
     return area->index >= area->base && end > area->index && end <= area->maximum;
 }
 
@@ -133,13 +151,40 @@ static uint64_t current_rip(const struct model_cpu *cpu)
     return guest_code_linear(cpu, cpu->vmcb->save.rip);
 }
 
-/* Registers in encoding order, flags and address: those after the instruction. */
-static void record_state(const struct model_cpu *cpu, uint64_t state[STATE_WORDS])
+/* Registers in encoding order, flags and address as they are now. */
+static void state_now(const struct model_cpu *cpu, uint64_t state[STATE_WORDS])
 {
     for (unsigned i = 0; i < 16; i++)
         state[i] = cpu->gpr[i];
     state[STATE_FLAGS] = cpu->vmcb->save.rflags;
     state[STATE_RIP] = current_rip(cpu);
+}
+
+void pebs_before(struct model_cpu *cpu)
+{
+    state_now(cpu, cpu->perf.before);
+}
+
+static void record_state(const struct model_cpu *cpu, const struct retired *r,
+                         uint64_t state[STATE_WORDS])
+{
+    state_now(cpu, state);
+    for (unsigned i = 0; i < STATE_WORDS && !trap_like(); i++)
+        state[i] = cpu->perf.before[i];
+    if (defect(DEFECT_PEBS_IP_OF_INSN))
+        state[STATE_RIP] = r->linear;
+    if (defect(DEFECT_PEBS_FLAGS_BEFORE))
+        state[STATE_FLAGS] = cpu->perf.before[STATE_FLAGS];
+    if (defect(DEFECT_PEBS_SWAP_GPR)) {
+        uint64_t rbx = state[RBX];
+        state[RBX] = state[RCX];
+        state[RCX] = rbx;
+    }
+}
+
+static uint64_t eventing_ip(const struct model_cpu *cpu, const struct retired *r)
+{
+    return defect(DEFECT_PEBS_EVENTING_NEXT) ? current_rip(cpu) : r->linear;
 }
 
 static uint64_t ticks(void)
@@ -170,7 +215,7 @@ static void fill_fixed(const struct model_cpu *cpu, const uint64_t state[STATE_W
     *words++ = 0; /* data linear address: none of these events has one */
     *words++ = 0; /* data source */
     *words++ = 0; /* latency */
-    *words++ = r->linear;
+    *words++ = eventing_ip(cpu, r);
     *words++ = 0; /* transaction abort */
     *words = ticks();
 }
@@ -188,7 +233,7 @@ static unsigned fill_adaptive(const struct model_cpu *cpu, const uint64_t state[
     static const uint8_t order[] = {RAX, RCX, RDX, RBX, RSP, RBP, RSI, RDI};
     uint64_t groups = cpu->perf.pebs_data;
     unsigned at = 1;
-    words[at++] = r->linear;
+    words[at++] = eventing_ip(cpu, r);
     words[at++] = counter_bits(due);
     words[at++] = ticks();
     if (groups & DATA_MEMORY)
@@ -223,6 +268,41 @@ static bool write_index(struct model_cpu *cpu, const struct area *area, uint64_t
 
 /* --- one event --- */
 
+static void signal_buffer(struct model_cpu *cpu)
+{
+    if (!defect(DEFECT_PEBS_STATUS_62))
+        cpu->perf.status |= STATUS_BUFFER;
+    interrupt_request(cpu, INTERRUPT_PEBS);
+}
+
+static void signal_if_due(struct model_cpu *cpu, const struct area *area, uint64_t index,
+                          uint64_t bytes)
+{
+    uint64_t reached = defect(DEFECT_PEBS_LATE) ? index - bytes : index;
+    if (reached >= area->threshold || defect(DEFECT_PEBS_EARLY))
+        signal_buffer(cpu);
+}
+
+static void reload(struct perfmon *perf, const struct area *area, unsigned due)
+{
+    for (unsigned i = 0; i < COUNTERS; i++)
+        if (due >> i & 1)
+            perf->value[i] =
+                defect(DEFECT_PEBS_RESET_IGNORED) ? 0 : area->reset[i] & COUNTER_MASK;
+    if (!defect(DEFECT_PEBS_STATUS_KEPT))
+        perf->status &= ~counter_bits(due);
+}
+
+/* For a defect. */
+static void move_other_index(struct model_cpu *cpu, const struct area *area, unsigned access)
+{
+    uint64_t index, at = field_linear(cpu, area, FIELD_BTS_INDEX);
+    if (guest_read(cpu, at, &index, 8, access)) {
+        index += 24;
+        guest_write(cpu, at, &index, 8, access);
+    }
+}
+
 static enum pebs_outcome store(struct model_cpu *cpu, unsigned due, const struct retired *r,
                                unsigned access)
 {
@@ -231,7 +311,7 @@ static enum pebs_outcome store(struct model_cpu *cpu, unsigned due, const struct
     uint64_t words[WORDS_MAX] = {0}, state[STATE_WORDS];
     if (!read_area(cpu, &area, due, access))
         return PEBS_FAULT;
-    record_state(cpu, state);
+    record_state(cpu, r, state);
     unsigned count;
     if (area.field_bytes == 8 && format == FORMAT_ADAPTIVE) {
         count = fill_adaptive(cpu, state, due, r, words);
@@ -239,23 +319,23 @@ static enum pebs_outcome store(struct model_cpu *cpu, unsigned due, const struct
         count = fixed_words(&area);
         fill_fixed(cpu, state, due, r, words);
     }
-    uint64_t bytes = (uint64_t)count * area.field_bytes, index = area.index + bytes;
+    uint64_t bytes = (uint64_t)count * area.field_bytes;
+    uint64_t index = area.index + (defect(DEFECT_PEBS_INDEX_40) ? 40 : bytes);
     if (!has_room(&area, bytes)) {
-        perf->armed &= (uint8_t)~due;
+        if (policy(POLICY_PEBS_FULL) == PEBS_FULL_SKIP)
+            perf->armed &= (uint8_t)~due;
+        if (defect(DEFECT_PEBS_FULL_SIGNALS))
+            signal_buffer(cpu);
         return PEBS_SKIPPED;
     }
     if (!write_record(cpu, &area, words, count, access) ||
         !write_index(cpu, &area, index, access))
         return PEBS_FAULT;
-    for (unsigned i = 0; i < COUNTERS; i++)
-        if (due >> i & 1)
-            perf->value[i] = area.reset[i] & COUNTER_MASK;
-    perf->status &= ~counter_bits(due);
+    reload(perf, &area, due);
     perf->armed &= (uint8_t)~due;
-    if (index >= area.threshold) {
-        perf->status |= STATUS_BUFFER;
-        interrupt_request(cpu, INTERRUPT_PEBS);
-    }
+    signal_if_due(cpu, &area, index, bytes);
+    if (defect(DEFECT_PEBS_TOUCHES_BTS))
+        move_other_index(cpu, &area, access);
     return PEBS_STORED;
 }
 

@@ -67,6 +67,8 @@ void perfmon_on_interrupt(struct model_cpu *cpu, unsigned causes)
         freeze_counters = false;
     if (defect(DEFECT_FREEZE_LBRS_IGNORED))
         freeze_lbrs = false;
+    if (!(causes & ~INTERRUPT_PEBS) && defect(DEFECT_PEBS_FREEZE_IGNORED))
+        freeze_counters = freeze_lbrs = false;
     if (defect(DEFECT_FREEZE_UNASKED) || (freeze_lbrs && defect(DEFECT_FREEZE_LBRS_COUNTERS)))
         freeze_counters = true;
     cpu->lbr_leaks = freeze_lbrs && defect(DEFECT_FREEZE_LBRS_LATE);
@@ -149,7 +151,7 @@ static bool control_read(const struct model_cpu *cpu, uint32_t index, uint64_t *
         return freezes_by_status();
     case MSR_PEBS_ENABLE:
         *value = perf->pebs_enable;
-        return pebs_exists();
+        return pebs_exists() || defect(DEFECT_PEBS_ABSENT_ENABLED);
     case MSR_PEBS_DATA:
         *value = perf->pebs_data;
         return pebs_exists() && pebs_capabilities() & CAPABILITY_BASELINE;
@@ -181,9 +183,10 @@ bool perfmon_read(struct model_cpu *cpu, uint32_t index, uint64_t *value)
 
 bool perfmon_rdpmc(struct model_cpu *cpu, uint32_t which, uint64_t *value)
 {
-    bool fixed = which & RDPMC_FIXED;
+    bool fixed = which & RDPMC_FIXED && !defect(DEFECT_PMC_RDPMC_FIXED);
+    bool any_ring = cpu->vmcb->save.cr4 & CR4_PCE || defect(DEFECT_PMC_RDPMC_ANY_RING);
     uint32_t number = which & ~RDPMC_FIXED;
-    if ((guest_cpl(cpu) != 0 && !(cpu->vmcb->save.cr4 & CR4_PCE)) || !perfmon_exists() ||
+    if ((guest_cpl(cpu) != 0 && !any_ring) || !perfmon_exists() ||
         number >= (fixed ? FIXED_COUNTERS : GENERAL_COUNTERS))
         return fault_raise(cpu, VECTOR_GP, 0);
     *value = counter_value(cpu, number + (fixed ? GENERAL_COUNTERS : 0));
@@ -207,10 +210,14 @@ static bool capabilities_write(struct model_cpu *cpu, uint64_t value)
 static bool counter_write(struct model_cpu *cpu, uint32_t index, unsigned counter,
                           uint64_t value)
 {
-    if (index - MSR_COUNTER < GENERAL_COUNTERS)
-        value = (uint64_t)(int32_t)value & COUNTER_MASK;
+    if (index - MSR_COUNTER < GENERAL_COUNTERS ||
+        (counter < GENERAL_COUNTERS && defect(DEFECT_PMC_FULL_AS_32)))
+        value = defect(DEFECT_PMC_NOT_EXTENDED) ? (uint32_t)value
+                                                : (uint64_t)(int32_t)value & COUNTER_MASK;
     else if (value & ~COUNTER_MASK)
         return false;
+    if (defect(DEFECT_PMC_WIDTH_40))
+        value &= (1ull << 40) - 1;
     count_cycles(cpu);
     cpu->perf.value[counter] = value;
     cpu->perf.armed &= (uint8_t) ~(1u << counter);
@@ -219,13 +226,16 @@ static bool counter_write(struct model_cpu *cpu, uint32_t index, unsigned counte
 
 static bool pebs_enable_write(struct perfmon *perf, uint64_t value)
 {
-    if (!pebs_exists() || value & ~pebs_enable_bits())
+    bool absent = !pebs_exists() && !defect(DEFECT_PEBS_ABSENT_ENABLED);
+    if (absent || (value & ~pebs_enable_bits() && !defect(DEFECT_PEBS_ANY_BIT)))
         return false;
     perf->pebs_enable = value;
-    for (unsigned i = 0; i < COUNTERS; i++)
-        if (!(value & counter_bit(i)))
-            perf->armed &= (uint8_t) ~(1u << i);
     return true;
+}
+
+static bool reserved_clear(uint64_t value, uint64_t known)
+{
+    return !(value & ~known) || defect(DEFECT_PMC_RESERVED);
 }
 
 static bool control_write(struct model_cpu *cpu, uint32_t index, uint64_t value)
@@ -234,19 +244,19 @@ static bool control_write(struct model_cpu *cpu, uint32_t index, uint64_t value)
     uint64_t clearable = STATUS_CLEARABLE | (freezes_by_status() ? STATUS_FROZEN : 0);
     switch (index) {
     case MSR_FIXED_CONTROL:
-        if (value & ~FIXED_CONTROL_BITS)
+        if (!reserved_clear(value, FIXED_CONTROL_BITS))
             return false;
-        perf->fixed_control = value;
+        perf->fixed_control = value & FIXED_CONTROL_BITS;
         return true;
     case MSR_PERF_CONTROL:
-        if (value & ~CONTROL_ALL)
+        if (!reserved_clear(value, CONTROL_ALL))
             return false;
-        perf->control = value;
+        perf->control = value & CONTROL_ALL;
         return true;
     case MSR_PERF_STATUS_CLEAR:
         if (value & ~clearable)
             return false;
-        perf->status &= ~value;
+        perf->status &= ~(defect(DEFECT_PMC_STATUS_STICKS) ? value & ~CONTROL_ALL : value);
         return true;
     case MSR_PERF_STATUS_SET:
         if (value & ~clearable || !freezes_by_status())
@@ -275,9 +285,9 @@ bool perfmon_write(struct model_cpu *cpu, uint32_t index, uint64_t value)
     if (counter < COUNTERS) {
         good = counter_write(cpu, index, counter, value);
     } else if (is_select(index)) {
-        good = value >> 32 == 0;
+        good = reserved_clear(value, UINT32_MAX);
         if (good)
-            cpu->perf.select[index - MSR_EVENT_SELECT] = value;
+            cpu->perf.select[index - MSR_EVENT_SELECT] = (uint32_t)value;
     } else {
         good = control_write(cpu, index, value);
     }

@@ -60,7 +60,9 @@ struct perfmon {
     uint8_t live;  /* counters that count, by their places */
     uint8_t armed; /* overflowed: the next event leaves a record */
     uint8_t level; /* whose condition held at the last instruction, for EDGE */
-    bool changed;  /* a control was written: counting and live are those before it */
+    /* Registers in encoding order, RFLAGS and RIP, before the instruction; while armed. */
+    uint64_t before[18];
+    bool changed; /* a control was written: counting and live are those before it */
 };
 
 /* Instructions that retired together: all but the last are plain. */
@@ -109,7 +111,8 @@ bool pebs_set_format(const char *name);
 uint64_t pebs_capabilities(void); /* its fields in IA32_PERF_CAPABILITIES */
 #define CAPABILITY_BASELINE (1ull << 14)
 uint64_t pebs_enable_bits(void); /* that exist in IA32_PEBS_ENABLE */
-
+/* Remembers the registers before an instruction that may leave a record. */
+void pebs_before(struct model_cpu *cpu);
 enum pebs_outcome { PEBS_STORED, PEBS_SKIPPED, PEBS_FAULT };
 /* One record for all of the counters in due, by their places. */
 enum pebs_outcome pebs_record(struct model_cpu *cpu, unsigned due,

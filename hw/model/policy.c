@@ -104,6 +104,14 @@ static const struct model_policy table[POLICY_COUNT] = {
                            "how long a store holds the program up"},
     [POLICY_PERF_CAPABILITIES_WRITE] = {"perf-capabilities-write", "ENUM-07", "gp|ignore",
                                         "writing IA32_PERF_CAPABILITIES"},
+    [POLICY_PMC_CROSSING] = {"pmc-crossing", "PMC-09", "before|after",
+                             "whose privilege level an instruction counts at that crosses"},
+    [POLICY_PMC_EVENT] = {"pmc-event", "PMC-10", "none|instruction",
+                          "what the delivery of an interrupt or exception counts as"},
+    [POLICY_PEBS_TRAP] = {"pebs-trap", "ENUM-08", "trap|fault",
+                          "a sampled event is recorded after its instruction or before it"},
+    [POLICY_PEBS_FULL] = {"pebs-full", "PEBS-08", "skip|retry",
+                          "a record without a place disarms, or the next event tries again"},
 };
 
 size_t model_policy_count(void)

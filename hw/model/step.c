@@ -188,13 +188,25 @@ static bool skip_msr_access(struct model_cpu *cpu)
     return true;
 }
 
+/* For a defect: RDPMC where CR4.PCE forbids it. */
+static bool read_counter_anyway(struct model_cpu *cpu)
+{
+    struct insn insn;
+    if (!defect(DEFECT_PMC_RDPMC_ANY_RING) || cpu->fault.vector != VECTOR_GP ||
+        insn_fetch(cpu, guest_code_linear(cpu, cpu->vmcb->save.rip), &insn) != FETCH_DECODED ||
+        insn.map != MAP_0F || insn.opcode != 0x33)
+        return false;
+    rdpmc_exit(cpu);
+    return true;
+}
+
 static void guest_exception(struct model_cpu *cpu)
 {
     const struct vmcb_control *control = &cpu->vmcb->control;
     cpu->fault = (struct fault){.vector = (uint8_t)(control->exit_code - EXIT_EXCEPTION),
                                 .error = (uint32_t)control->exit_info1,
                                 .address = control->exit_info2};
-    if (!skip_msr_access(cpu))
+    if (!skip_msr_access(cpu) && !read_counter_anyway(cpu))
         deliver_fault(cpu);
 }
 
@@ -260,6 +272,8 @@ static bool count_run(struct model_cpu *cpu, uint64_t start_rip, const struct in
     for (insn = *first; linear != end && count < SCAN_LIMIT; count++) {
         last = linear;
         linear += insn.length;
+        if (insn.repeat && insn.map == MAP_ONE && defect(DEFECT_PMC_REP_TWICE))
+            count++;
         if (linear != end && insn_fetch(cpu, linear, &insn) != FETCH_DECODED)
             break;
     }
@@ -342,6 +356,8 @@ void step(struct model_cpu *cpu)
         return;
     if (cpu->halted || take_breakpoint(cpu))
         return;
+    if (cpu->perf.armed)
+        pebs_before(cpu);
     enum fetch fetched = insn_fetch(cpu, guest_code_linear(cpu, cpu->vmcb->save.rip), &insn);
     if (fetched == FETCH_DECODED && simple_step(cpu, &insn))
         return;
