@@ -11,18 +11,22 @@ CLASSES = ("must", "software", "characterise")
 ORDER = ("fail", "error", "pass", "skip")
 
 ENTRY = re.compile(
-    r'CLAUSE\(\s*"([A-Z]+-\d+)",\s*([A-Z]+),\s*((?:"[^"]*"\s*)+),\s*((?:"[^"]*"\s*)+),'
+    r'(CLAUSE|BESIDE)\(\s*"([A-Z]+-\d+)",\s*([A-Z]+),\s*((?:"[^"]*"\s*)+),\s*((?:"[^"]*"\s*)+),'
     r'\s*(NULL|(?:"[^"]*"\s*)+)\)')
 
 
 @dataclass
 class Clause:
-    """One clause; why is the reason that no check covers it, or empty."""
+    """One clause; why is the reason that no check covers it, or empty.
+
+    `counted` in the coverage of a run: not so for what lies beside the Debug Store.
+    """
     ident: str
     kind: str
     section: str
     title: str
     why: str = ""
+    counted: bool = True
     checks: list = field(default_factory=list)      # records of the report that name it
 
     @property
@@ -40,8 +44,8 @@ def text(literals):
 def load(path=FILE):
     """All clauses, in the order of the file."""
     return [Clause(ident, kind.lower(), text(section), text(title),
-                   "" if why == "NULL" else text(why))
-            for ident, kind, section, title, why in ENTRY.findall(path.read_text())]
+                   "" if why == "NULL" else text(why), row == "CLAUSE")
+            for row, ident, kind, section, title, why in ENTRY.findall(path.read_text())]
 
 
 def decided(report, path=FILE):

@@ -26,7 +26,7 @@ def table(path):
     """{id: reason or ""} of the clause table; ValueError when a row is not understood."""
     rows = clauses.load(path)
     found = {row.ident: row.why for row in rows}
-    written = len(re.findall(r"^CLAUSE\(", path.read_text(), re.M))
+    written = len(re.findall(r"^(?:CLAUSE|BESIDE)\(", path.read_text(), re.M))
     if len(rows) != written or len(found) != written:
         raise ValueError("%d rows, %d understood, %d different" % (
             written, len(rows), len(found)))

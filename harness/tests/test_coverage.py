@@ -5,7 +5,7 @@ import tempfile
 import unittest
 from pathlib import Path
 
-from harness import coverage, entries
+from harness import clauses, coverage, entries
 
 TABLE = ('CLAUSE("AAA-01", MUST, "Section",\n       "Title" " in two", NULL)\n'
          'CLAUSE("AAA-02", SOFTWARE, "Section", "Title",\n'
@@ -20,7 +20,8 @@ class Tree(unittest.TestCase):
 
     def test_everything_is_read(self):
         known, named, faults = coverage.tree()
-        self.assertEqual(len(known), 162)
+        self.assertEqual(sum(row.counted for row in clauses.load()), 142)
+        self.assertGreater(len(known), 142)
         self.assertEqual(sorted(named), sorted(entries.declared()))
         self.assertGreater(len({number for number, _ in faults}), 15)
 
