@@ -53,6 +53,7 @@ void sampling_open(struct run *run, struct sampling *s, const struct sampling_se
 
     memset(s, 0, sizeof(*s));
     s->run = run;
+    s->groups = groups;
     trace_open(run, &s->trace,
                &(struct trace_setup){.records = BRANCHES,
                                      .interrupt = setup->btint,
@@ -87,6 +88,10 @@ static uint64_t *reset_field(struct sampling *s, unsigned counter)
 void sampling_add(struct sampling *s, unsigned counter, enum pmc_event event, unsigned flags,
                   uint64_t first, uint64_t again)
 {
+    /* The bit that asks for the groups is younger than the groups are. */
+    if (s->counting.pmc.pebs_baseline && s->groups &&
+        pmc_program(counter, event, flags | PMC_ADAPTIVE) == 0)
+        flags |= PMC_ADAPTIVE;
     counting_add(&s->counting, counter, event, flags);
     counting_until(&s->counting, counter, first);
     *reset_field(s, counter) = -again & pmc_mask(&s->counting.pmc, counter);

@@ -30,6 +30,7 @@ struct sampling {
     struct counting counting;
     const struct pebs_format *format;
     size_t record_bytes;
+    uint64_t groups; /* of adaptive records */
     uint64_t base, end;
     uint64_t enable; /* counters that write records */
     uint64_t index;  /* as the processor left it */

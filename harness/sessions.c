@@ -63,6 +63,7 @@ struct sessions *sessions_open(struct run *run, uint32_t lvt)
     s->debugger = (struct ds_owner){1, "debugger", &s->purse};
     s->profiler = (struct ds_owner){2, "profiler", &s->other_purse};
     s->machine.lvt = lvt;
+    s->machine.pmc = &capability()->pmc;
     NEED(run, pool_init(&s->pool, memory, sizeof(memory)) == DS_OK, "the pool is refused");
     sessions_restart(s, capability()->have & NEED_BTS, true);
     s->lvt_found = apic_lvt_perf_read();

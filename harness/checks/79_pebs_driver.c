@@ -1,0 +1,420 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * Sampling through ds/: one handler for every cause, and two owners of one area.
+ *
+ * Claim: SDM Vol. 3, "Writing the DS Interrupt Service Routine": one vector serves BTS, PEBS
+ * and counters; the handler tests all causes, and leaves alone what is not its own. The two
+ * halves of an area come and go independently. How: a loop of known length in ring 3 is traced,
+ * sampled and counted at once; each of the three must come out as it does alone, whatever
+ * interrupts the others raise. Requests and releases of one half are made while the other runs.
+ * Wrong if: the handler loses events of its own while counters stand still: they count ring 3,
+ *   and the handler is ring 0.
+ */
+#define CHECK_GROUP "79 pebs.driver"
+#include "ds/broker.h"
+#include "harness/capability.h"
+#include "harness/sampling.h"
+#include "harness/sessions.h"
+#include "harness/witness.h"
+#include "hw/apic.h"
+#include "hw/regs.h"
+#include "hw/string.h"
+
+#define BIT(counter) (1ull << (counter))
+#define SAMPLER      0u /* general counters, by their part */
+#define ALARM        1u
+#define NOBODYS      2u
+#define ROUNDS       150
+#define PERIOD       20
+
+/* --- one handler */
+
+struct causes {
+    struct run *run;
+    struct trace trace;   /* area and BTS buffer */
+    struct trace samples; /* whose buffer serves PEBS */
+    struct pebs pebs;
+    struct pmi pmi;
+    struct counting counting;
+    uint64_t branches, sampled, alarms; /* handed over */
+};
+
+static void take_branches(void *context, const struct bts_record *records, size_t count)
+{
+    struct causes *c = context;
+
+    (void)records;
+    c->branches += count;
+}
+
+static void take_sample(void *context, const struct pebs_sample *sample)
+{
+    struct causes *c = context;
+
+    (void)sample;
+    c->sampled++;
+}
+
+static void take_alarm(void *context, uint64_t counters)
+{
+    struct causes *c = context;
+    uint64_t value = 0;
+
+    if (!(counters & BIT(ALARM)))
+        return;
+    c->alarms++;
+    pmc_read(ALARM, &value);
+    pmc_write(&c->counting.pmc, ALARM, value - 100);
+}
+
+static bool on_nmi(struct trap_frame *frame, void *arg)
+{
+    struct causes *c = arg;
+
+    (void)frame;
+    pmi_handle(&c->pmi);
+    return true;
+}
+
+static void close_causes(void *arg)
+{
+    struct causes *c = arg;
+
+    broker_count(BROKER_COUNTERS, 0);
+    pebs_teardown(&c->pebs);
+    pmi_disarm(&c->pmi);
+    trap_set(VECTOR_NMI, NULL, NULL);
+}
+
+/* Everything set up and armed; nothing runs. A threshold of 0 is beyond the maximum. */
+static void open_causes(struct run *run, struct causes *c, size_t branches, size_t samples,
+                        bool alarm)
+{
+    const struct pmc *pmc = &capability()->pmc;
+    const struct pebs_counter sampler = {SAMPLER, PMC_INSTRUCTIONS,
+                                         pebs_reset_value(pmc, SAMPLER, PERIOD)};
+    struct pebs_config config = {.pmc = pmc,
+                                 .threshold_records = samples,
+                                 .user = true,
+                                 .counters = &sampler,
+                                 .counter_count = 1};
+    const struct pebs_format *format = pebs_format_find(&ds_layout_64, pmc->pebs_format);
+    const char *why = "";
+
+    memset(c, 0, sizeof(*c));
+    c->run = run;
+    if (!format) {
+        run_skip(run, "PEBS record format %u is not known", pmc->pebs_format);
+        run_stop(run);
+    }
+    trace_open(run, &c->trace,
+               &(struct trace_setup){
+                   .records = 1024, .threshold_records = branches, .interrupt = branches});
+    trace_open(run, &c->samples, &(struct trace_setup){.records = 1024, .keep = 1});
+    counting_open(run, &c->counting);
+    run_defer(run, close_causes, c);
+    config.base = c->samples.base;
+    config.bytes = 100 * pebs_format_bytes(format, 0);
+    NEED(run, pebs_setup(&c->pebs, c->trace.area, &config, &why) == DS_OK, "pebs_setup: %s",
+         why);
+    c->pmi = (struct pmi){.bts = &c->trace.bts,
+                          .sink = take_branches,
+                          .context = c,
+                          .pebs = &c->pebs,
+                          .samples = take_sample,
+                          .samples_context = c,
+                          .counters = alarm ? BIT(ALARM) : 0,
+                          .overflow = take_alarm,
+                          .overflow_context = c};
+    trap_set(VECTOR_NMI, on_nmi, c);
+    NEED(run, pmi_arm(&c->pmi, LVT_DELIVERY_NMI) == DS_OK, "the interrupt is not to be had");
+    if (!alarm)
+        return;
+    pmc_write(&c->counting.pmc, ALARM, -100ull);
+    pmc_program(ALARM, PMC_INSTRUCTIONS, PMC_USR | PMC_INT);
+}
+
+/* The loop in ring 3 with all of it on; what is left in the buffers is taken too. */
+static void run_causes(struct causes *c, bool alarm)
+{
+    struct guest_run r = {
+        .workload = trace_find(c->run, "bench.loop"), .ring = 3, .argument = ROUNDS};
+    struct guest *g = trace_guest(c->run);
+    struct guest_call call = guest_prepare(g, &r);
+    enum ds_error error = pebs_start(&c->pebs);
+    uint64_t value = 0;
+
+    if (error == DS_OK && alarm)
+        error = broker_count(BROKER_COUNTERS, BIT(ALARM));
+    if (error == DS_OK)
+        error = bts_bracket(&c->trace.bts, call.fn, call.arg, &value);
+    guest_finish(g, &r, value);
+    broker_count(BROKER_COUNTERS, 0);
+    pebs_stop(&c->pebs);
+    NEED(c->run, error == DS_OK, "it does not start: %s", ds_strerror(error));
+    bts_drain(&c->trace.bts, take_branches, c, NULL);
+    pebs_drain(&c->pebs, SIZE_MAX, take_sample, c, NULL);
+}
+
+/* Branches of the same run that a trace alone stores. */
+static uint64_t branches_alone(struct run *run)
+{
+    struct causes c;
+
+    open_causes(run, &c, 0, 0, false);
+    run_causes(&c, false);
+    EXPECT_EQ(run, c.pmi.claimed + c.pmi.sampled.claimed + c.pmi.foreign, 0, "interrupts");
+    run_deferred_now(run);
+    return c.branches;
+}
+
+/* Branches of ring 3 are the same in number; the handler's own add to the trace. */
+CHECK(three, .name = "pebs.driver.three_causes", .clauses = "INT-05 INT-07 PEBS-01 PMC-07",
+      .kind = SOFTWARE, .needs = NEED_PEBS | NEED_BTS)
+{
+    uint64_t alone = branches_alone(run);
+    struct oracle oracle = witness_follow(run, trace_find(run, "bench.loop"), ROUNDS);
+    struct causes c;
+
+    for (unsigned causes = 1; causes < 8; causes++) {
+        bool bts = causes & 1, pebs = causes & 2, alarm = causes & 4;
+
+        open_causes(run, &c, bts ? 100 : 0, pebs ? 3 : 0, alarm);
+        run_causes(&c, alarm);
+        EXPECT(run, c.pmi.foreign == 0 && c.pmi.stray == 0 && c.pmi.stuck == 0,
+               "causes %u: %llu interrupts of nobody, %llu stray, %llu stuck", causes,
+               (unsigned long long)c.pmi.foreign, (unsigned long long)c.pmi.stray,
+               (unsigned long long)c.pmi.stuck);
+        EXPECT(run, (c.pmi.claimed > 0) == bts, "causes %u: %llu interrupts of BTS", causes,
+               (unsigned long long)c.pmi.claimed);
+        EXPECT(run, (c.pmi.sampled.claimed > 0) == pebs, "causes %u: %llu interrupts of PEBS",
+               causes, (unsigned long long)c.pmi.sampled.claimed);
+        EXPECT(run, c.alarms == (alarm ? oracle.instructions / 100 : 0),
+               "causes %u: %llu alarms of %llu instructions", causes,
+               (unsigned long long)c.alarms, (unsigned long long)oracle.instructions);
+        EXPECT(run, c.sampled == oracle.instructions / (PERIOD + 1),
+               "causes %u: %llu samples of %llu instructions", causes,
+               (unsigned long long)c.sampled, (unsigned long long)oracle.instructions);
+        EXPECT(run, c.pmi.lost == 0 && c.pmi.bad == 0 && c.branches >= alone,
+               "causes %u: %llu branches, %llu alone", causes, (unsigned long long)c.branches,
+               (unsigned long long)alone);
+        run_deferred_now(run);
+    }
+}
+
+/* An NMI from elsewhere, in the middle of it, changes nothing but the count of foreign ones. */
+static uint64_t send_nmi_first(void *arg)
+{
+    (void)arg;
+    apic_self_nmi();
+    for (unsigned i = 0; i < 100; i++)
+        cpu_pause();
+    return 0;
+}
+
+CHECK(foreign, .name = "pebs.driver.foreign", .clauses = "INT-05", .kind = SOFTWARE,
+      .needs = NEED_PEBS | NEED_BTS)
+{
+    struct causes c;
+    uint64_t value;
+
+    open_causes(run, &c, 100, 3, true);
+    NEED(run, pebs_start(&c.pebs) == DS_OK, "sampling does not start");
+    bts_bracket(&c.trace.bts, send_nmi_first, NULL, &value);
+    EXPECT_EQ(run, c.pmi.foreign, 1, "interrupts of nobody");
+    EXPECT_EQ(run, broker_counters(BROKER_PEBS), BIT(SAMPLER), "counters that sample after it");
+    pebs_stop(&c.pebs);
+    run_causes(&c, true);
+    EXPECT_EQ(run, c.pmi.foreign, 1, "interrupts of nobody, after a run of its own");
+    EXPECT(run, c.pmi.sampled.claimed > 0 && c.pmi.claimed > 0, "no interrupt of its own came");
+}
+
+/* A counter that nobody told the handler of: its status is cleared, or it would stay for ever.
+ */
+CHECK(stray, .name = "pebs.driver.stray", .clauses = "INT-05 PMC-06", .kind = SOFTWARE,
+      .needs = NEED_PEBS | NEED_BTS)
+{
+    struct causes c;
+
+    open_causes(run, &c, 0, 3, false);
+    if (!pmc_exists(&c.counting.pmc, NOBODYS)) {
+        run_skip(run, "there are two general counters only");
+        return;
+    }
+    pmc_program(NOBODYS, PMC_INSTRUCTIONS, PMC_USR | PMC_INT);
+    pmc_write(&c.counting.pmc, NOBODYS, -50ull);
+    pmc_global_control_write(BIT(NOBODYS)); /* found set, and left so, by the broker */
+    run_causes(&c, false);
+    pmc_global_control_write(0);
+    EXPECT_EQ(run, c.pmi.stray, 1, "interrupts with a status that nobody owns");
+    EXPECT_EQ(run, c.pmi.stray_bits, BIT(NOBODYS), "its bits");
+    EXPECT_EQ(run, counting_status(&c.counting), 0, "status at the end");
+    EXPECT(run, c.pmi.sampled.claimed > 0, "the sampler's interrupts did not come");
+}
+
+/* --- two owners */
+
+static uint64_t handed;
+
+static void count_sample(void *context, session_id id, const struct pebs_sample *sample)
+{
+    (void)context;
+    (void)id;
+    (void)sample;
+    handed++;
+}
+
+static session_id ask_samples(struct sessions *s, struct session_result *result)
+{
+    const struct pmc *pmc = s->machine.pmc;
+    const struct pebs_counter sampler = {SAMPLER, PMC_INSTRUCTIONS,
+                                         pebs_reset_value(pmc, SAMPLER, PERIOD)};
+    struct session_sampling request = {.owner = &s->profiler,
+                                       .records = 32,
+                                       .threshold = 8,
+                                       .counters = &sampler,
+                                       .counter_count = 1,
+                                       .user = true,
+                                       .sampled = count_sample};
+
+    handed = 0;
+    REQUIRE(s->run, session_sample(&request, result) == DS_OK, "refused: %s", result->why);
+    return result->id;
+}
+
+static uint64_t samples_of(struct run *run, uint64_t rounds)
+{
+    struct oracle oracle = witness_follow(run, trace_find(run, "bench.loop"), rounds);
+
+    return oracle.instructions / (PERIOD + 1);
+}
+
+/* What is left in the buffer, added to what the handler handed over. */
+static uint64_t all_samples(struct sessions *s, session_id id)
+{
+    static struct pebs_sample rest[32];
+    size_t count = 0;
+
+    session_suspend(id, &s->profiler);
+    sessions_error(s->run, session_samples(id, &s->profiler, rest, 32, 32, &count), DS_OK,
+                   "samples");
+    return handed + count;
+}
+
+/* Each half comes and goes while the other runs, and the other never notices. */
+CHECK(halves, .name = "pebs.driver.halves", .clauses = "PEBS-01", .kind = SOFTWARE,
+      .needs = NEED_PEBS | NEED_BTS)
+{
+    struct sessions *s = sessions_open(run, LVT_DELIVERY_NMI);
+    struct session_request request = sessions_request(s, 64);
+    struct session_result result;
+    uint64_t want = samples_of(run, 100) + samples_of(run, 100) + samples_of(run, 100);
+    session_id branches, samples = ask_samples(s, &result);
+    size_t count = 0;
+
+    sessions_branches(run, "bench.loop", 100);
+    branches = sessions_ask(s, &request); /* while sampling runs */
+    sessions_branches(run, "bench.loop", 100);
+    session_size(branches, &s->debugger, &count);
+    EXPECT_EQ(run, count, 64, "branches beside sampling");
+    sessions_error(run, session_release(branches, &s->debugger), DS_OK, "release of BTS");
+    EXPECT(run, sessions_ds_area() != 0, "the area is gone with one half of it");
+    sessions_branches(run, "bench.loop", 100);
+    /* What is left of a period is kept from run to run. */
+    EXPECT(run, all_samples(s, samples) >= want && all_samples(s, samples) <= want + 2,
+           "%llu samples of three runs, each makes %llu", (unsigned long long)handed,
+           (unsigned long long)want / 3);
+    sessions_error(run, session_release(samples, &s->profiler), DS_OK, "release of PEBS");
+    EXPECT_EQ(run, sessions_ds_area(), 0, "IA32_DS_AREA at the end");
+    EXPECT_EQ(run, s->foreign, 0, "interrupts of no session");
+}
+
+CHECK(other_way, .name = "pebs.driver.halves_other_way", .clauses = "PEBS-01", .kind = SOFTWARE,
+      .needs = NEED_PEBS | NEED_BTS)
+{
+    struct sessions *s = sessions_open(run, LVT_DELIVERY_NMI);
+    struct session_request request = sessions_request(s, 64);
+    session_id branches = sessions_ask(s, &request), samples;
+    struct session_result result;
+    uint64_t pebs = 1;
+    size_t count = 0;
+
+    sessions_branches(run, "bench.loop", 5);
+    samples = ask_samples(s, &result);
+    sessions_branches(run, "bench.loop", 100);
+    EXPECT(run, handed > 0, "no sample was handed over beside BTS");
+    sessions_error(run, session_release(samples, &s->profiler), DS_OK, "release of PEBS");
+    pmc_pebs_enable_read(&pebs);
+    EXPECT_EQ(run, pebs, 0, "IA32_PEBS_ENABLE after the release");
+    handed = 0;
+    sessions_branches(run, "bench.loop", 100);
+    EXPECT_EQ(run, handed, 0, "samples after the release");
+    session_size(branches, &s->debugger, &count);
+    EXPECT_EQ(run, count, 64, "branches");
+    sessions_error(run, session_release(branches, &s->debugger), DS_OK, "release of BTS");
+}
+
+/* --- what is refused */
+
+static void expect_refused(struct sessions *s, const struct pebs_counter *counters,
+                           size_t count, enum ds_error error, const char *why)
+{
+    struct session_sampling request = {.owner = &s->profiler,
+                                       .records = 32,
+                                       .threshold = SESSION_NO_THRESHOLD,
+                                       .counters = counters,
+                                       .counter_count = count,
+                                       .user = true};
+    struct session_result result;
+    size_t used = pool_used(&s->pool);
+    uint64_t area = sessions_ds_area();
+
+    sessions_error(s->run, session_sample(&request, &result), error, why);
+    EXPECT(s->run, strcmp(result.why, why) == 0, "refused because '%s', not '%s'", result.why,
+           why);
+    EXPECT(s->run, pool_used(&s->pool) == used && sessions_ds_area() == area,
+           "a refused request (%s) changed something", why);
+}
+
+CHECK(refused, .name = "pebs.driver.refused", .clauses = "PEBS-03 PEBS-10", .kind = SOFTWARE,
+      .needs = NEED_PEBS)
+{
+    struct sessions *s = sessions_open(run, LVT_DELIVERY_NMI);
+    const struct pmc *pmc = s->machine.pmc;
+    const uint64_t good = pebs_reset_value(pmc, SAMPLER, 100);
+    const struct pebs_counter zero = {SAMPLER, PMC_INSTRUCTIONS, 0},
+                              positive = {SAMPLER, PMC_INSTRUCTIONS, 100},
+                              wide = {SAMPLER, PMC_INSTRUCTIONS, -100ull},
+                              absent = {PMC_GENERAL_MAX - 1, PMC_INSTRUCTIONS, good},
+                              twice[] = {{SAMPLER, PMC_INSTRUCTIONS, good},
+                                         {SAMPLER, PMC_BRANCHES, good}};
+
+    expect_refused(s, NULL, 0, DS_EINVAL, "no counter given");
+    expect_refused(s, &zero, 1, DS_EINVAL, "the counter reset is 0");
+    expect_refused(s, &positive, 1, DS_EINVAL, "the counter reset is not negative");
+    if (pmc->perfmon.general_bits < 64)
+        expect_refused(s, &wide, 1, DS_EINVAL, "the counter reset is wider than the counter");
+    if (!pmc_exists(pmc, absent.counter))
+        expect_refused(s, &absent, 1, DS_EINVAL, "the processor has no such counter");
+    expect_refused(s, twice, 2, DS_EINVAL, "a counter is given twice");
+}
+
+CHECK(no_pebs, .name = "pebs.driver.no_pebs", .clauses = "ENUM-02", .kind = SOFTWARE,
+      .needs = NEED_PMC)
+{
+    struct sessions *s = sessions_open(run, LVT_DELIVERY_NMI);
+    const struct pebs_counter sampler = {SAMPLER, PMC_INSTRUCTIONS,
+                                         pebs_reset_value(s->machine.pmc, SAMPLER, 100)};
+    struct pmc pmc = *s->machine.pmc;
+
+    pmc.has_pebs = false;
+    s->machine.pmc = &pmc;
+    sessions_restart(s, capability()->have & NEED_BTS, true);
+    expect_refused(s, &sampler, 1, DS_EOPNOTSUPP, "the processor has no PEBS");
+    pmc.has_pebs = true;
+    pmc.pebs_format = 15;
+    expect_refused(s, &sampler, 1, DS_EOPNOTSUPP, "the PEBS record format is not known");
+    s->machine.pmc = NULL;
+    sessions_restart(s, capability()->have & NEED_BTS, true);
+    expect_refused(s, &sampler, 1, DS_EOPNOTSUPP, "the processor has no PEBS");
+}
