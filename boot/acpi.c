@@ -33,6 +33,18 @@ struct __attribute__((packed)) pointer {
 };
 _Static_assert(__builtin_offsetof(struct pointer, xsdt) == 24, "ACPI: RSDP");
 
+struct __attribute__((packed)) fixed_description {
+    struct header header;
+    uint32_t facs, dsdt;
+    uint8_t reserved, profile;
+    uint16_t sci;
+    uint32_t smi_command;
+    uint8_t acpi_enable, acpi_disable, s4bios, pstate;
+    uint32_t pm1a_event, pm1b_event, pm1a_control;
+};
+_Static_assert(__builtin_offsetof(struct fixed_description, smi_command) == 48, "ACPI: FADT");
+_Static_assert(__builtin_offsetof(struct fixed_description, pm1a_control) == 64, "ACPI: FADT");
+
 struct __attribute__((packed)) generic_address {
     uint8_t space; /* 0 memory, 1 I/O ports */
     uint8_t bits, offset;
@@ -184,4 +196,19 @@ static bool from_dbg2(struct acpi_uart *uart)
 bool acpi_find_uart(struct acpi_uart *uart)
 {
     return from_spcr(uart) || from_dbg2(uart);
+}
+
+void acpi_find_smi(struct smi_command *smi)
+{
+    const struct fixed_description *fadt =
+        (const struct fixed_description *)find("FACP", sizeof(*fadt));
+
+    *smi = (struct smi_command){0};
+    if (!fadt || fadt->smi_command == 0 || fadt->smi_command > UINT16_MAX ||
+        fadt->pm1a_control == 0 || fadt->pm1a_control > UINT16_MAX)
+        return;
+    *smi = (struct smi_command){.port = (uint16_t)fadt->smi_command,
+                                .enable = fadt->acpi_enable,
+                                .disable = fadt->acpi_disable,
+                                .control = (uint16_t)fadt->pm1a_control};
 }

@@ -25,4 +25,8 @@ struct acpi_uart {
  */
 bool acpi_find_uart(struct acpi_uart *uart);
 
+/* The command port that FADT names; port 0 where it names none (hardware-reduced ACPI). Source:
+ * ACPI Specification, "Fixed ACPI Description Table (FADT)". */
+void acpi_find_smi(struct smi_command *smi);
+
 #endif

@@ -251,6 +251,7 @@ const struct platform *platform_init(const struct options *options)
         .provider_reason = provider_reason(),
     };
     platform.acpi = acpi_list(&platform.acpi_count);
+    acpi_find_smi(&platform.smi);
     if (options->cpus != 0 && options->cpus < platform.processors)
         platform.processors = options->cpus;
     if (platform.processors > 1)

@@ -38,13 +38,14 @@ static void keep(void *context)
     r->evidence = latest.evidence;
 }
 
-/* Only where records are judged: elsewhere an interrupt of firmware's changes nothing. */
+/* Only where records are judged: elsewhere an interrupt of firmware's changes nothing. A check
+ * that raises them itself wants them. */
 static bool interrupts(void *context, uint32_t *count)
 {
     const struct check *check = ((struct result *)context)->check;
     uint64_t value;
 
-    if (!(check->needs & NEED_BTS) || (check->needs & NEED_FIRMWARE) ||
+    if (!(check->needs & NEED_BTS) || (check->needs & (NEED_FIRMWARE | NEED_SMI)) ||
         msr_read_try(MSR_SMI_COUNT, &value) != 0)
         return false;
     *count = (uint32_t)value;

@@ -30,6 +30,7 @@ void capability_ask(const struct platform *platform)
     pmc_identify(&found.pmc);
     found.have |= found.pmc.perfmon.version >= 2 ? NEED_PMC : 0;
     found.have |= found.pmc.has_pebs ? NEED_PEBS : 0;
+    found.have |= platform->smi.port && found.smi_count ? NEED_SMI : 0;
     found.have |= platform->processors > 1 ? NEED_SMP : 0;
 }
 
@@ -66,5 +67,8 @@ const char *capability_missing(uint32_t needs)
         return "CPUID enumerates no performance monitoring of version 2";
     if (missing & NEED_PEBS)
         return cpu_has_ds() ? "PEBS is unavailable" : "CPUID does not enumerate DS";
+    if (missing & NEED_SMI)
+        return found.smi_count ? "ACPI names no command port that raises SMIs"
+                               : "there is no MSR_SMI_COUNT to tell that an SMI came";
     return missing & NEED_SMP ? "there is no second processor" : NULL;
 }

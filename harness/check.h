@@ -40,6 +40,7 @@ enum check_needs {
     NEED_NO_BTS = 1 << 5,   /* the question is what a processor without BTS does */
     NEED_SMP = 1 << 6,      /* a second processor */
     NEED_PMC = 1 << 7,      /* architectural performance monitoring of version 2 or above */
+    NEED_SMI = 1 << 9,      /* firmware's command port, and a count of what it raises */
     NEED_PEBS = 1 << 8      /* and PEBS, which IA32_MISC_ENABLE does not say is unavailable */
 };
 

@@ -9,12 +9,15 @@
 /* What was there before: the user may have closed gates too, and opening is all or nothing. */
 static struct {
     const struct stand_in *stand_in;
-    bool ds, dtes64, ds_cpl, pdcm, perfmon, lbr;
+    bool ds, dtes64, ds_cpl, pdcm, perfmon, lbr, freeze_smm;
+    unsigned closed; /* gates that this check has closed: the first looked at what was there */
 } before;
 
 static void reopen(void *arg)
 {
     (void)arg;
+    if (--before.closed)
+        return;
     before.stand_in->set("cpuid", "all");
     if (!before.ds)
         before.stand_in->set("cpuid", "no-ds");
@@ -28,21 +31,32 @@ static void reopen(void *arg)
         before.stand_in->set("cpuid", "no-pdcm");
     if (!before.lbr)
         before.stand_in->set("cpuid", "no-lbr");
+    if (!before.freeze_smm)
+        before.stand_in->set("cpuid", "no-freeze-smm");
 }
 
-bool gate_close(struct run *run, const char *gate)
+static void look(void)
 {
-    uint64_t top;
+    uint64_t top, capabilities = 0;
 
-    before.stand_in = run->platform->stand_in;
     before.ds = cpu_has_ds();
     before.dtes64 = cpu_has_dtes64();
     before.ds_cpl = cpu_has_ds_cpl();
     before.perfmon = cpu_perfmon_version() > 0;
     before.pdcm = cpu_has_pdcm();
     before.lbr = msr_read_try(MSR_LASTBRANCH_TOS, &top) == 0; /* CPUID does not tell */
+    msr_read_try(MSR_IA32_PERF_CAPABILITIES, &capabilities);
+    before.freeze_smm = capabilities & PERF_CAP_FREEZE_SMM;
+}
+
+bool gate_close(struct run *run, const char *gate)
+{
+    before.stand_in = run->platform->stand_in;
+    if (before.closed == 0)
+        look();
     if (!before.stand_in || !before.stand_in->set("cpuid", gate))
         return false;
+    before.closed++;
     run_defer(run, reopen, NULL);
     return true;
 }

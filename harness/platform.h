@@ -32,6 +32,15 @@ struct firmware_table_entry {
     uint8_t revision;
 };
 
+/* How ACPI asks firmware for a change between its two modes: by a system-management interrupt.
+ * Writing the byte of the mode that is in force changes nothing. */
+struct smi_command {
+    uint16_t port;    /* of the command; 0 = there is none */
+    uint8_t enable;   /* ACPI mode */
+    uint8_t disable;  /* legacy mode */
+    uint16_t control; /* port of PM1a_CNT, whose bit 0 says which mode is in force */
+};
+
 /* What another processor brought along, read before anything of ours wrote it. */
 struct other_processor {
     unsigned index;   /* of its struct cpu */
@@ -101,6 +110,7 @@ struct platform {
     const char *firmware;                    /* "vendor revision" */
     const struct firmware_table_entry *acpi; /* the tables of ACPI's root table */
     size_t acpi_count;
+    struct smi_command smi;
     const char *secure_boot;     /* "on", "off" or "unknown" */
     const char *options_from;    /* "waymark.cfg, load options" or "none" */
     const char *outputs;         /* where lines go: "serial 0x3f8, screen 1024x768" */

@@ -14,6 +14,12 @@ struct cpuid_regs {
 };
 struct cpuid_regs cpuid_query(uint32_t leaf, uint32_t subleaf);
 
+/* Waits for everything before it: SDM Vol. 3, "Serializing Instructions". */
+static inline void cpu_serialise(void)
+{
+    cpuid_query(0, 0);
+}
+
 bool cpu_has_ds(void);     /* Debug Store and IA32_DS_AREA exist */
 bool cpu_has_dtes64(void); /* 64-bit DS layout in every mode */
 bool cpu_has_ds_cpl(void); /* BTS_OFF_OS and BTS_OFF_USR exist */

@@ -117,7 +117,6 @@ CHECK(conditional_bits, .name = "bts.debugctl.conditional_bits", .clauses = "DCT
         {DEBUGCTL_FREEZE_LBRS_ON_PMI, "bts.freeze-lbrs"},
         {DEBUGCTL_FREEZE_PERFMON_ON_PMI, "bts.freeze-perfmon"},
         {DEBUGCTL_UNCORE_PMI, "bts.bit-13"},
-        {DEBUGCTL_FREEZE_WHILE_SMM, "bts.bit-14"},
         {DEBUGCTL_RTM_DEBUG, "bts.bit-15"},
     };
     uint64_t back;
@@ -130,6 +129,27 @@ CHECK(conditional_bits, .name = "bts.debugctl.conditional_bits", .clauses = "DCT
         EXPECT(run, (vector == 0 || vector == VECTOR_GP) && (back & ~bits[i].bit) == 0,
                "%s: vector %d, register %llx", bits[i].name, vector, (unsigned long long)back);
     }
+}
+
+/* The one bit that IA32_PERF_CAPABILITIES announces; without that the answer is open. */
+CHECK(freeze_smm_bit, .name = "bts.debugctl.freeze_smm_bit", .clauses = "DCTL-02 ENUM-08",
+      .kind = CHARACTERISE, .needs = NEED_BTS)
+{
+    const uint64_t bit = DEBUGCTL_FREEZE_WHILE_SMM;
+    uint64_t back, capabilities = 0;
+    int vector = probe(bit, &back);
+
+    msr_read_try(MSR_IA32_PERF_CAPABILITIES, &capabilities);
+    if (capabilities & PERF_CAP_FREEZE_SMM) {
+        EXPECT(run, vector == 0 && back == bit, "announced: vector %d and then %llx", vector,
+               (unsigned long long)back);
+        if (!gate_close(run, "no-freeze-smm"))
+            return;
+        vector = probe(bit, &back);
+    }
+    run_observe(run, "bts.bit-14", vector ? "gp" : back ? "keep" : "drop");
+    EXPECT(run, (vector == 0 || vector == VECTOR_GP) && (back & ~bit) == 0,
+           "vector %d, register %llx", vector, (unsigned long long)back);
 }
 
 /* Both FREEZE bits come with performance monitoring: enumerated means that they read back. */
@@ -210,7 +230,7 @@ CHECK(visible, .name = "bts.debugctl.visible", .clauses = "MEM-12", .kind = CHAR
     last = (const volatile struct bts_record *)(uintptr_t)t.base + 1;
     NEED(run, bts_bracket(&t.bts, nothing, NULL, NULL) == DS_OK, "the trace is refused");
     early = last->to;
-    cpuid_query(0, 0); /* serialises */
+    cpu_serialise();
     late = last->to;
     EXPECT_EQ(run, late, (uint64_t)(uintptr_t)ds_bracket_return, "to of the last record");
     run_observe(run, "bts.last-record", early == late ? "at-once" : "late");

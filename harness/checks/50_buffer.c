@@ -369,8 +369,7 @@ static uint64_t least(uint64_t a, uint64_t b)
 CHECK(slow_down, .name = "bts.buffer.slow_down", .clauses = "BUF-16", .kind = CHARACTERISE,
       .needs = NEED_BTS)
 {
-    const struct workload *w = trace_find(run, "bench.loop");
-    struct guest_run r = {.workload = w, .argument = 600};
+    struct guest_run r = {.workload = trace_find(run, "bench.loop"), .argument = 600};
     struct guest_call call;
     uint64_t plain = ~0ull, traced = ~0ull, returned = 0, times = 1;
     struct trace t;
@@ -381,15 +380,13 @@ CHECK(slow_down, .name = "bts.buffer.slow_down", .clauses = "BUF-16", .kind = CH
     for (unsigned i = 0; i < 4; i++) {
         uint64_t start;
 
-        call = guest_prepare(trace_guest(run), &r);
-        start = tsc_read();
+        call = guest_prepare(trace_guest(run), &r), start = tsc_read();
         broker_bracket(BROKER_BTS, 0, call.fn, call.arg, &returned);
         plain = least(plain, tsc_read() - start);
         guest_finish(trace_guest(run), &r, returned);
         EXPECT_EQ(run, t.area->bts_index, t.base + (i ? made * RECORD : 0),
                   "index after the untraced run");
-        bts_clear(&t.bts);
-        start = tsc_read();
+        bts_clear(&t.bts), start = tsc_read();
         made = loop(&t, 600);
         traced = least(traced, tsc_read() - start);
         EXPECT_EQ(run, t.index, t.base + made * RECORD, "index after the traced run");

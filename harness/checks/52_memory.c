@@ -17,7 +17,6 @@
 #include "harness/trace.h"
 #include "hw/cpuid.h"
 #include "hw/msr.h"
-#include "hw/overlay.h"
 #include "hw/paging.h"
 #include "hw/regs.h"
 #include "hw/string.h"
@@ -189,65 +188,6 @@ CHECK(other_frame, .name = "bts.memory.other_frame", .clauses = "MEM-11", .kind 
     EXPECT(run, here != there, "record 4 is in %s", here ? "both frames" : "neither frame");
     EXPECT(run, !bts_slot_empty(slot(t.window, &t, 0)), "record 0 is not in the first frame");
     run_observe(run, "bts.cr3-switch", there ? "in-force" : "at-enable");
-}
-
-/* --- the end of the address space */
-
-struct last_page {
-    struct address_space space;
-    uint64_t back;
-};
-
-static void close_last_page(void *arg)
-{
-    struct last_page *last = arg;
-
-    paging_load(last->back);
-    overlay_free(&last->space);
-    paging_space_destroy(&last->space);
-}
-
-static uint64_t nothing(void *arg)
-{
-    (void)arg;
-    return 0;
-}
-
-/* Two records, the call and the return: the second would end with the last byte there is. */
-CHECK(space_end, .name = "bts.memory.space_end", .clauses = "MEM-14", .kind = CHARACTERISE,
-      .needs = NEED_BTS)
-{
-    const uint64_t back = (uint64_t)(uintptr_t)ds_bracket_return;
-    uint8_t *frame = spare_frame(run);
-    const struct bts_record *slots =
-        (const struct bts_record *)(uintptr_t)(frame + PAGE_BYTES - 2 * RECORD);
-    struct last_page last = {.back = paging_current()};
-    enum ds_error error;
-    struct trace t;
-    unsigned at = 0;
-
-    trace_open(run, &t, &(struct trace_setup){.records = 64});
-    NEED(run, paging_space_create(&last.space), "the page pool is empty");
-    run_defer(run, close_last_page, &last);
-    NEED(run, overlay_map_last(&last.space, (uint64_t)(uintptr_t)frame, PAGE_NORMAL),
-         "the page pool is empty");
-    t.area->bts_base = t.area->bts_index = 0 - 2 * RECORD;
-    t.area->bts_maximum = t.area->bts_threshold = ~0ull;
-    NEED(run, broker_set_ds_area(t.area) == DS_OK, "the area is refused");
-    paging_load(last.space.cr3);
-    error = broker_bracket(BROKER_BTS, DEBUGCTL_TR | DEBUGCTL_BTS, nothing, NULL, NULL);
-    paging_load(last.back);
-    NEED(run, error == DS_OK, "the trace is refused");
-    while (at < PAGE_BYTES - 2 * RECORD && frame[at] == CANARY_BYTE)
-        at++;
-    EXPECT_EQ(run, at, PAGE_BYTES - 2 * RECORD, "first byte of the page that was written");
-    EXPECT(run, slots[0].from == (uint64_t)(uintptr_t)ds_bracket_call || slots[0].to == back,
-           "the first slot leads from %llx to %llx", (unsigned long long)slots[0].from,
-           (unsigned long long)slots[0].to);
-    run_observe(run, "bts.space-end",
-                slots[1].to == back   ? "stored"
-                : slots[0].to == back ? "wraps"
-                                      : "lost");
 }
 
 /* --- memory types */

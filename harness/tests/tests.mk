@@ -98,7 +98,7 @@ record_ptrace_SRCS = harness/tests/record_ptrace.c
 
 HOST_TESTS += test_model_store
 test_model_store_SRCS := harness/tests/test_model_store.c \
-    $(addprefix hw/model/,record.c lost.c msr.c branch_stack.c perfmon.c count.c \
+    $(addprefix hw/model/,record.c late.c lost.c msr.c branch_stack.c perfmon.c count.c \
     pebs.c decode.c opcodes.c walk.c watch.c state.c config.c policy.c defect.c)
 HOST_TESTS += test_model_lbr
 test_model_lbr_SRCS := harness/tests/test_model_lbr.c \

@@ -122,6 +122,9 @@ struct model_cpu {
 
     /* branch_stack.c */
     uint64_t lbr_select, lbr_top, lbr_from[LBR_DEPTH], lbr_to[LBR_DEPTH];
+    /* smm.c */
+    bool in_smm, lose_next; /* lose_next: for a defect */
+    uint64_t smi_count;
     bool lbr_leaks; /* for a defect: frozen, and yet it moves */
     struct perfmon perf;
     unsigned interrupt_causes; /* INTERRUPT_...: one is due at the next boundary */
@@ -224,7 +227,12 @@ struct transfer {
 };
 bool recording_wanted(const struct model_cpu *cpu);
 void record_enable(struct model_cpu *cpu);
-/* A serialising instruction: nothing is held back any longer. */
+/* late.c - by policy: the time of a store; a record that is held back, true when it was; until
+ * the next one or a serialising instruction */
+void record_hold_up(void);
+/* By policy: IA32_DS_AREA is 0, and that is a page fault; cpu->fault is set. */
+bool record_nowhere(struct model_cpu *cpu);
+bool record_held(struct model_cpu *cpu, uint64_t place, const uint8_t *bytes, size_t count);
 void record_serialise(struct model_cpu *cpu);
 /* lost.c - asked once for each transfer that would be stored */
 bool record_lost(struct model_cpu *cpu, const struct transfer *transfer);
@@ -335,6 +343,10 @@ void cpuid_exit(struct model_cpu *cpu);
 void rdpmc_exit(struct model_cpu *cpu);
 bool msr_read(struct model_cpu *cpu, uint32_t index, uint64_t *value);
 bool msr_write(struct model_cpu *cpu, uint32_t index, uint64_t value);
+
+/* smm.c - an access to the port that raises system-management interrupts */
+#define PORT_SMI_COMMAND 0xb2
+void smm_port_exit(struct model_cpu *cpu);
 
 /* apic.c - the interrupt of performance monitoring */
 void interrupt_request(struct model_cpu *cpu, unsigned cause); /* once the instruction ends */

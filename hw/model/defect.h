@@ -125,6 +125,13 @@
     X(FREEZE_SMM_CLAIMED, "freeze-smm-claimed", "ENUM-08",                                     \
       "FREEZE_WHILE_SMM is announced and does not exist")                                      \
     X(AREA_SHARED, "ds-area-shared", "RST-04", "all processors have one IA32_DS_AREA")         \
+    X(SMM_RECORDED, "smm-recorded", "GEN-16", "branches in SMM leave records")                 \
+    X(SMM_NEXT_LOST, "smm-next-lost", "GEN-16", "the branch behind RSM leaves none")           \
+    X(SMM_FREEZE_IGNORED, "smm-freeze-ignored", "SMM-01", "FREEZE_WHILE_SMM has no effect")    \
+    X(SMM_TR_LOST, "smm-tr-lost", "SMM-01", "RSM leaves TR and BTS clear")                     \
+    X(SMM_FREEZE_LOST, "smm-freeze-perfmon-lost", "SMM-01", "RSM loses FREEZE_PERFMON_ON_PMI") \
+    X(SMM_COUNTS, "smm-counted", "SMM-01", "counters run in SMM in spite of the freeze")       \
+    X(SMM_CONTROL_LOST, "smm-global-control-lost", "SMM-01", "RSM leaves the counters off")    \
     X(INIT_RECORDS, "init-keeps-bts", "RST-01", "BTS is set after INIT")                       \
     X(INIT_UNMASKED, "init-unmasked", "RST-02", "the performance entry is open after INIT")
 

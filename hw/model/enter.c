@@ -125,12 +125,12 @@ static void build_msr_map(uint8_t *map)
     static const struct {
         uint32_t first, count;
     } kept[] = {
-        {MSR_DEBUGCTL, 1},      {MSR_DS_AREA, 1},       {MSR_MISC_ENABLE, 1},
-        {MSR_EFER, 1},          {MSR_VM_CR, 1},         {MSR_VM_HSAVE_PA, 1},
-        {MSR_LBR_SELECT, 2},    {MSR_LBR_FROM, 32},     {MSR_LBR_TO, 32},
-        {MSR_FIXED_CONTROL, 6}, {MSR_FIXED_COUNTER, 6}, {MSR_PERF_CAPABILITIES, 1},
-        {MSR_COUNTER, 8},       {MSR_EVENT_SELECT, 8},  {MSR_FULL_COUNTER, 8},
-        {MSR_PEBS_ENABLE, 2},
+        {MSR_SMI_COUNT, 1},         {MSR_DEBUGCTL, 1},      {MSR_DS_AREA, 1},
+        {MSR_MISC_ENABLE, 1},       {MSR_EFER, 1},          {MSR_VM_CR, 1},
+        {MSR_VM_HSAVE_PA, 1},       {MSR_LBR_SELECT, 2},    {MSR_LBR_FROM, 32},
+        {MSR_LBR_TO, 32},           {MSR_FIXED_CONTROL, 6}, {MSR_FIXED_COUNTER, 6},
+        {MSR_PERF_CAPABILITIES, 1}, {MSR_COUNTER, 8},       {MSR_EVENT_SELECT, 8},
+        {MSR_FULL_COUNTER, 8},      {MSR_PEBS_ENABLE, 2},
     };
     for (size_t i = 0; i < sizeof(kept) / sizeof(kept[0]); i++)
         for (uint32_t k = 0; k < kept[i].count; k++)
@@ -151,7 +151,9 @@ static struct model_cpu *build(void *memory, uint64_t top_of_ram)
     uint8_t *msr_map = carve(&at, MSR_MAP_BYTES);
     build_msr_map(msr_map);
     cpu->vmcb->control.msr_map = (uintptr_t)msr_map;
-    cpu->vmcb->control.io_map = (uintptr_t)carve(&at, IO_MAP_BYTES);
+    uint8_t *io_map = carve(&at, IO_MAP_BYTES);
+    io_map[PORT_SMI_COMMAND / 8] |= 1 << PORT_SMI_COMMAND % 8;
+    cpu->vmcb->control.io_map = (uintptr_t)io_map;
     cpu->host_stack_top = (uintptr_t)carve(&at, HOST_STACK_BYTES) + HOST_STACK_BYTES;
     cpu->host_cr3 = build_identity_map(&at, top_of_ram);
     cpu->top_of_map = mapped_gib(top_of_ram) * GIB;
@@ -212,7 +214,7 @@ static void fill_save(struct model_cpu *cpu)
 static void fill_control(struct model_cpu *cpu)
 {
     struct vmcb_control *control = &cpu->vmcb->control;
-    control->intercept1 = INTERCEPT1_CPUID | INTERCEPT1_RDPMC | INTERCEPT1_MSR;
+    control->intercept1 = INTERCEPT1_CPUID | INTERCEPT1_IO | INTERCEPT1_RDPMC | INTERCEPT1_MSR;
     control->intercept2 = INTERCEPT2_VMRUN | INTERCEPT2_VMMCALL | INTERCEPT2_VMLOAD |
                           INTERCEPT2_VMSAVE | INTERCEPT2_STGI | INTERCEPT2_CLGI |
                           INTERCEPT2_SKINIT;

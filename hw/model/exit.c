@@ -143,6 +143,9 @@ void handle_exit(struct model_cpu *cpu)
     case EXIT_RDPMC:
         rdpmc_exit(cpu);
         break;
+    case EXIT_IO:
+        smm_port_exit(cpu);
+        break;
     case EXIT_VMMCALL:
         hypercall_exit(cpu);
         break;

@@ -48,6 +48,10 @@ bool record_lost(struct model_cpu *cpu, const struct transfer *t)
     bool first = cpu->after_enable;
     cpu->after_enable = false;
     cpu->record_count++;
+    if (cpu->lose_next) {
+        cpu->lose_next = false;
+        return true;
+    }
     if (drop || (first && defect(DEFECT_FIRST_LOST)))
         return true;
     if (defect(DEFECT_ONE_IN_4096) && cpu->record_count % 4096 == 0)

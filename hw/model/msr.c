@@ -65,7 +65,8 @@ static struct absent_bits debugctl_absent(void)
     if (!branch_stack_exists())
         absent(&bits, DEBUGCTL_LBR, POLICY_LBR_ABSENT);
     absent(&bits, DEBUGCTL_UNCORE_PMI, POLICY_BIT_13);
-    absent(&bits, DEBUGCTL_FREEZE_SMM, POLICY_BIT_14);
+    if (!perfmon_freezes_smm() || defect(DEFECT_FREEZE_SMM_CLAIMED))
+        absent(&bits, DEBUGCTL_FREEZE_SMM, POLICY_BIT_14);
     absent(&bits, DEBUGCTL_RTM, POLICY_BIT_15);
     if (stores_unavailable())
         absent(&bits, DEBUGCTL_BTS | DEBUGCTL_BTINT, POLICY_BTS_ABSENT);
@@ -155,6 +156,9 @@ bool msr_read(struct model_cpu *cpu, uint32_t index, uint64_t *value)
     case MSR_PEBS_ENABLE:
     case MSR_PEBS_DATA:
         return perfmon_read(cpu, index, value);
+    case MSR_SMI_COUNT:
+        *value = (uint32_t)cpu->smi_count;
+        return true;
     case MSR_DEBUGCTL:
         *value = cpu->debugctl;
         return true;

@@ -24,7 +24,8 @@
 
 /* Fields of IA32_PERF_CAPABILITIES: 64-bit addresses with flags in the branch stack, and
  * writes of counters in full width. */
-#define CAPABILITIES (3ull | 1ull << 13)
+#define CAPABILITIES          (3ull | 1ull << 13)
+#define CAPABILITY_FREEZE_SMM (1ull << 12)
 
 bool perfmon_exists(void)
 {
@@ -50,6 +51,17 @@ bool perfmon_lbrs_frozen(const struct model_cpu *cpu)
 void perfmon_reset(struct model_cpu *cpu)
 {
     cpu->perf = (struct perfmon){.control = CONTROL_GENERAL};
+}
+
+bool perfmon_freezes_smm(void)
+{
+    return perfmon_exists() && !gate_closed[GATE_NO_PDCM] && !gate_closed[GATE_NO_FREEZE_SMM];
+}
+
+static uint64_t capabilities(void)
+{
+    return CAPABILITIES | pebs_capabilities() |
+           (perfmon_freezes_smm() ? CAPABILITY_FREEZE_SMM : 0);
 }
 
 /* --- the interrupt --- */
@@ -163,11 +175,9 @@ bool perfmon_read(struct model_cpu *cpu, uint32_t index, uint64_t *value)
 {
     unsigned counter = counter_of(index);
     if (index == MSR_PERF_CAPABILITIES && !gate_closed[GATE_NO_PDCM]) {
-        *value = CAPABILITIES | pebs_capabilities();
+        *value = capabilities();
         if (defect(DEFECT_CAPABILITIES_WRITABLE))
             *value ^= cpu->perf.capabilities_written;
-        if (defect(DEFECT_FREEZE_SMM_CLAIMED))
-            *value |= 1 << 12;
         return true;
     }
     if (index == MSR_PERF_CAPABILITIES || !perfmon_exists())
@@ -198,7 +208,7 @@ bool perfmon_rdpmc(struct model_cpu *cpu, uint32_t which, uint64_t *value)
 static bool capabilities_write(struct model_cpu *cpu, uint64_t value)
 {
     if (defect(DEFECT_CAPABILITIES_WRITABLE)) {
-        cpu->perf.capabilities_written = value ^ (CAPABILITIES | pebs_capabilities());
+        cpu->perf.capabilities_written = value ^ capabilities();
         return true;
     }
     if (gate_closed[GATE_NO_PDCM] || policy(POLICY_PERF_CAPABILITIES_WRITE) == READ_ONLY_GP)

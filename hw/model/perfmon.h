@@ -89,6 +89,7 @@ bool perfmon_read(struct model_cpu *cpu, uint32_t index, uint64_t *value);
 bool perfmon_write(struct model_cpu *cpu, uint32_t index, uint64_t value);
 /* RDPMC; false with cpu->fault set. */
 bool perfmon_rdpmc(struct model_cpu *cpu, uint32_t which, uint64_t *value);
+bool perfmon_freezes_smm(void); /* FREEZE_WHILE_SMM exists */
 void perfmon_reset(struct model_cpu *cpu);
 
 /* count.c - retired instructions into counters. Only while cpu->perf.live is not 0. */

@@ -102,6 +102,8 @@ static const struct model_policy table[POLICY_COUNT] = {
                      "branches between the threshold and its interrupt"},
     [POLICY_STORE_COST] = {"store-cost", "BUF-16", "ordinary|heavy",
                            "how long a store holds the program up"},
+    [POLICY_AFTER_SMM] = {"after-smm", "GEN-16", "goes-on|stays-off",
+                          "the trace behind RSM, when FREEZE_WHILE_SMM is clear"},
     [POLICY_PERF_CAPABILITIES_WRITE] = {"perf-capabilities-write", "ENUM-07", "gp|ignore",
                                         "writing IA32_PERF_CAPABILITIES"},
     [POLICY_PMC_CROSSING] = {"pmc-crossing", "PMC-09", "before|after",

@@ -64,6 +64,7 @@ enum policy {
     POLICY_PMC_EVENT,
     POLICY_PEBS_TRAP,
     POLICY_PEBS_FULL,
+    POLICY_AFTER_SMM,
     POLICY_COUNT
 };
 
@@ -111,6 +112,7 @@ enum { CPL_BEFORE, CPL_AFTER };
 enum { EVENT_NONE, EVENT_INSTRUCTION };
 enum { PEBS_TRAP_LIKE, PEBS_FAULT_LIKE };
 enum { PEBS_FULL_SKIP, PEBS_FULL_RETRY };
+enum { AFTER_ON, AFTER_OFF };
 
 extern uint8_t policy_values[POLICY_COUNT];
 

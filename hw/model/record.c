@@ -36,6 +36,8 @@ static bool enabled(const struct model_cpu *cpu)
 {
     if (defect(DEFECT_REAL_LOST) && !(cpu->vmcb->save.cr0 & CR0_PE))
         return false;
+    if (cpu->in_smm && !defect(DEFECT_SMM_RECORDED))
+        return false;
     bool tr = cpu->debugctl & DEBUGCTL_TR || defect(DEFECT_TR_IGNORED);
     bool bts = cpu->debugctl & DEBUGCTL_BTS || defect(DEFECT_BTS_IGNORED);
     return tr && bts && cpu->debugctl & (DEBUGCTL_TR | DEBUGCTL_BTS);
@@ -247,15 +249,6 @@ static bool choose_place(const struct model_cpu *cpu, const struct area *area, u
     return false;
 }
 
-void record_serialise(struct model_cpu *cpu)
-{
-    struct fault kept = cpu->fault;
-    if (cpu->held_place && policy(POLICY_LAST_RECORD) == LAST_LATE)
-        guest_write(cpu, cpu->held_place, cpu->held_bytes, cpu->held_count, ACCESS_IMPLICIT);
-    cpu->held_place = 0;
-    cpu->fault = kept;
-}
-
 /* The record at place. A defect writes the part on a second page nowhere, another one
  * through the page that the first record was on. */
 static bool write_record(struct model_cpu *cpu, const struct area *area, uint64_t place,
@@ -287,14 +280,8 @@ static bool write_record(struct model_cpu *cpu, const struct area *area, uint64_
         }
     }
     watch_access(cpu, place, count, ACCESS_WRITE | ACCESS_AREA);
-    if (policy(POLICY_LAST_RECORD) == LAST_LATE && count <= sizeof(cpu->held_bytes)) {
-        record_serialise(cpu);
-        for (size_t i = 0; i < count; i++)
-            cpu->held_bytes[i] = bytes[i];
-        cpu->held_place = place;
-        cpu->held_count = (uint8_t)count;
+    if (record_held(cpu, place, bytes, count))
         return true;
-    }
     return guest_write(cpu, place, bytes, count, access);
 }
 
@@ -352,26 +339,12 @@ static uint64_t index_step(const struct area *area)
     return defect(DEFECT_INDEX_48) ? 2 * area->record_bytes : area->record_bytes;
 }
 
-#define HEAVY_TICKS 240000u
-
-static void hold_up(void)
-{
-    uint64_t start = __builtin_ia32_rdtsc();
-    while (__builtin_ia32_rdtsc() - start < HEAVY_TICKS)
-        ;
-}
-
 static bool store(struct model_cpu *cpu, const uint64_t words[WORD_COUNT], unsigned access)
 {
     struct area area;
     uint64_t place;
-    if (!cpu->ds_area && policy(POLICY_NO_AREA) == NO_AREA_FAULT) {
-        cpu->fault = (struct fault){.vector = VECTOR_PF};
-        return false;
-    }
-    if (policy(POLICY_STORE_COST) == COST_HEAVY)
-        hold_up();
-    if (!read_fields(cpu, &area, access))
+    record_hold_up();
+    if (record_nowhere(cpu) || !read_fields(cpu, &area, access))
         return false;
     if (!choose_place(cpu, &area, &place)) {
         if (defect(DEFECT_WRAP_LOSES) && !(cpu->debugctl & DEBUGCTL_BTINT))
@@ -418,9 +391,7 @@ bool record_transfer(struct model_cpu *cpu, const struct transfer *transfer)
     bool stored = store(cpu, words, access);
     if (stored && defect(DEFECT_DUPLICATE) && cpu->record_count % 64 == 0)
         stored = store(cpu, words, access);
-    bool deliver = policy(POLICY_AREA_FAULT) == AREA_FAULT_DELIVER ||
-                   (!cpu->ds_area && policy(POLICY_NO_AREA) == NO_AREA_FAULT);
-    if (stored || !deliver) {
+    if (stored || (policy(POLICY_AREA_FAULT) == AREA_FAULT_SKIP && !record_nowhere(cpu))) {
         cpu->fault = kept;
         return true;
     }

@@ -96,6 +96,7 @@ enum {
     INTERCEPT1_IRET = 1 << 20,
     INTERCEPT1_INTN = 1 << 21,
     INTERCEPT1_HLT = 1 << 24,
+    INTERCEPT1_IO = 1 << 27,
     INTERCEPT1_MSR = 1 << 28
 };
 enum {
@@ -119,6 +120,7 @@ enum exit_code {
     EXIT_IRET = 0x74,
     EXIT_INTN = 0x75,
     EXIT_HLT = 0x78,
+    EXIT_IO = 0x7b,
     EXIT_MSR = 0x7c,
     EXIT_SHUTDOWN = 0x7f,
     EXIT_VMRUN = 0x80,

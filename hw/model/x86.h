@@ -48,6 +48,7 @@
 
 /* SDM Vol. 4, "Architectural MSRs"; APM Vol. 2, "SVM Related MSRs". */
 #define MSR_APIC_BASE         0x0000001bu
+#define MSR_SMI_COUNT         0x00000034u
 #define MSR_COUNTER           0x000000c1u /* general counters, 32-bit writes */
 #define MSR_EVENT_SELECT      0x00000186u
 #define MSR_MISC_ENABLE       0x000001a0u
