@@ -23,8 +23,8 @@ void execute_print(const struct result *result);
 void execute_ready(void);
 
 /*
- * Calls fn on the taken-over machine, outside of any check; false when a trap or the guard ended
- * it.
+ * Calls fn on the taken-over machine, outside of any check; false when a trap or the guard
+ * ended it.
  */
 bool execute_apart(uint64_t (*fn)(void *), void *arg);
 
