@@ -195,6 +195,14 @@ static EFI_STATUS update(enum result_file which)
     }
 }
 
+void files_lost(EFI_STATUS status)
+{
+    if (open)
+        console_print("# results: the volume is gone (%s): the files end here",
+                      firmware_status(status));
+    open = false;
+}
+
 void files_flush(void)
 {
     size_t log_end;

@@ -6,6 +6,8 @@
 #ifndef BOOT_FILES_H
 #define BOOT_FILES_H
 
+#include "boot/firmware.h"
+
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -17,6 +19,9 @@
 void files_open(const char *signature);
 
 bool files_are_open(void);
+
+/* The volume is gone, somebody else found: says so once and touches nothing any more. */
+void files_lost(EFI_STATUS status);
 
 /* Brings the files up to date and onto the medium. A failure is said once and ends it. */
 void files_flush(void);

@@ -1,12 +1,15 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
  * The journal's file. It is appended to and flushed before each check; each write goes through
- * the firmware to the medium, so that a reset at any later moment finds it there.
+ * the firmware to the medium, so that a reset at any later moment finds it there. Without a
+ * volume that can be written it is a variable of the firmware, boot/nvram.h.
  */
 #include "boot/journal.h"
 
 #include "boot/console.h"
+#include "boot/files.h"
 #include "boot/memory.h"
+#include "boot/nvram.h"
 #include "boot/platform.h"
 #include "boot/volume.h"
 
@@ -35,6 +38,10 @@ static bool append(const char *text, size_t bytes)
         return true;
     say("writing failed", status);
     platform_journal(NULL, NULL);
+    /* Each further call would wait for a stick that is gone until firmware gives up. */
+    file = NULL;
+    if (status != EFI_VOLUME_FULL)
+        files_lost(status);
     return false;
 }
 
@@ -53,10 +60,16 @@ void journal_load(void)
     size_t bytes = TEXT_BYTES;
     char *text;
 
-    if (!volume_open())
-        return;
     text = memory_pages(TEXT_BYTES, 4096);
-    if (text != NULL && volume_read(path, text, &bytes) == EFI_SUCCESS && bytes > 0)
+    if (text == NULL)
+        return;
+    if (volume_open() && volume_read(path, text, &bytes) == EFI_SUCCESS) {
+        if (bytes > 0)
+            platform_journal_text(text, bytes);
+        return;
+    }
+    bytes = TEXT_BYTES;
+    if (nvram_read(text, &bytes) == EFI_SUCCESS)
         platform_journal_text(text, bytes);
 }
 
@@ -115,13 +128,46 @@ static EFI_STATUS open_file(bool anew)
     return status;
 }
 
+static bool in_variable;
+
+static bool step_in_variable(const char *text, size_t bytes)
+{
+    const char *why = nvram_step(text, bytes);
+
+    if (why == NULL)
+        return true;
+    console_print("# journal: %s: a hang will end the run", why);
+    platform_journal(NULL, NULL);
+    return false;
+}
+
+static void open_variable(const char *text, size_t bytes, bool anew)
+{
+    const char *why = nvram_open(text, bytes, anew);
+
+    in_variable = why == NULL;
+    if (in_variable) {
+        platform_journal(step_in_variable, step_in_variable);
+        console_print("# journal: in a variable of the firmware, which leaves out what hung "
+                      "and does the rest again");
+    } else {
+        console_print("# journal: none, %s: a hang will end the run", why);
+    }
+}
+
 void journal_open(void)
 {
     size_t bytes;
     bool anew;
     const char *text = harness_journal_start(&bytes, &anew);
-    EFI_STATUS status = open_file(anew);
+    EFI_STATUS status;
 
+    if (!files_are_open()) {
+        open_variable(text, bytes, anew);
+        return;
+    }
+    nvram_remove(); /* of a boot that found no volume */
+    status = open_file(anew);
     if (status != EFI_SUCCESS) {
         file = NULL;
         say("cannot be written", status);
@@ -137,4 +183,7 @@ void journal_remove(void)
     if (file != NULL)
         file->Delete(file);
     file = NULL;
+    if (in_variable)
+        nvram_remove();
+    in_variable = false;
 }

@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* The journal as a file: waymark/journal.txt on the boot volume. Firmware mode only. */
+/*
+ * The journal as a file, waymark/journal.txt on the boot volume, or as a variable of the
+ * firmware. Firmware mode only.
+ */
 #ifndef BOOT_JOURNAL_H
 #define BOOT_JOURNAL_H
 

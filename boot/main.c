@@ -49,8 +49,7 @@ static void run_groups(void)
     files_flush();
     if (options.upload)
         upload_open();
-    if (options.journal && files_are_open() && !options.bench && !options.prove &&
-        !options.program[0])
+    if (options.journal && !options.bench && !options.prove && !options.program[0])
         journal_open();
     harness_first_record();
     if (options.bench) {

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""A boot entry written into a file of firmware variables, as a boot manager would leave it.
+"""A file of firmware variables: what is in it, and a boot entry written as a boot manager would.
 
 Sources: UEFI Platform Initialization Specification, "Firmware Volume Header"; UEFI
 Specification, "Load Options", "Device Path Protocol"; EDK II's variable store, which OVMF's
@@ -28,6 +28,21 @@ def variables(data):
         name, value = struct.unpack_from("<II", data, at + 36)
         at = (at + struct.calcsize(HEAD) + name + value + 3) & ~3
     return start, at
+
+
+def living(path, name):
+    """The values of the variables of that name that are there; deleted ones are not."""
+    data = Path(path).read_bytes()
+    at, end = variables(data)
+    found = []
+    while at < end:
+        state = data[at + 2]
+        size, value = struct.unpack_from("<II", data, at + 36)
+        text = at + struct.calcsize(HEAD)
+        if state == ADDED and data[text:text + size] == name.encode("utf-16-le") + b"\0\0":
+            found.append(data[text + size:text + size + value])
+        at = (text + size + value + 3) & ~3
+    return found
 
 
 def variable(name, value, guid=GLOBAL):

@@ -33,6 +33,7 @@ class Session:
         self.words = qemu.command(qemu.find_qemu({}), qemu.find_firmware({}), self.own,
                                   self.volume)
         self.serial = b""
+        self.on_bytes = None        # (bytes, what to do once they were on the wire)
         self.complaints = []
 
     def options(self, lines):
@@ -48,6 +49,10 @@ class Session:
     def replace(self, old, *new):
         at = self.words.index(old)
         self.words[at:at + 1] = new
+
+    def read_only(self):
+        at = next(i for i, word in enumerate(self.words) if word.startswith("if=none,id=boot"))
+        self.words[at] += ",readonly=on"
 
     def without_drive(self):
         at = next(i for i, word in enumerate(self.words) if word.startswith("if=none,id=boot"))
@@ -67,6 +72,9 @@ class Session:
                     self.serial += data
                     copy.write(data)
                     parser.feed(data)
+                    if self.on_bytes and self.on_bytes[0] in self.serial:
+                        self.on_bytes[1](process)
+                        self.on_bytes = None
                     if parser.log.end and parser.log.end.verdict == "usage":
                         break           # options that were not understood: it never leaves
                 if until:
@@ -229,8 +237,7 @@ def panel(session):
 # --- what it finds on its volume
 
 def read_only(session):
-    at = next(i for i, word in enumerate(session.words) if word.startswith("if=none,id=boot"))
-    session.words[at] += ",readonly=on"
+    session.read_only()
     session.expect_no_files(session.run(), "the boot volume is read-only")
 
 

@@ -38,6 +38,21 @@ class Session(boot_session.Session):
                                      access, address) + bytes(28))
         self.words += ["-acpitable", "sig=SPCR,rev=2,oem_id=MADEUP,data=%s" % body]
 
+    def dbg2(self, *devices):
+        """A DBG2 table with devices of (type, subtype, port or None for no address)."""
+        made = b""
+        for kind, subtype, port in devices:
+            name, count = b".\0", int(port is not None)
+            made += struct.pack("<BHBHHHHHHHHH", 0, 22 + 16 * count + len(name), count,
+                                len(name), 22 + 16 * count, 0, 0, kind, subtype, 0, 22,
+                                22 + 12 * count)
+            if count:
+                made += struct.pack("<BBBBQI", 1, 8, 0, 1, port, 8)
+            made += name
+        body = self.own / "dbg2"
+        body.write_bytes(struct.pack("<II", 44, len(devices)) + made)
+        self.words += ["-acpitable", "sig=DBG2,rev=0,oem_id=MADEUP,data=%s" % body]
+
     def files(self):
         """(the log's text, machine.json) of the newest results."""
         folder = fat.results(self.volume, self.own / "results")
@@ -83,6 +98,26 @@ def acpi_port(session):
     session.expect(any(re.match("SPCR rev 2 80 bytes MADEUP", line)
                        for line in machine["acpi"]),
                    "%s" % machine["acpi"])
+
+
+def acpi_dbg2(session):
+    """DBG2 names the port, behind devices that are none."""
+    session.without_serial()
+    session.words += ["-device", "isa-serial,iobase=0x2e8,irq=3,chardev=com1"]
+    session.dbg2((0x8003, 0, None), (0x8000, 3, 0x2F8), (0x8000, 0, 0x2E8))
+    session.expect_pass(session.run())
+    session.expect_outputs("DBG2 0x2e8, screen 80x25; no answer: 0x3f8")
+
+
+def acpi_dbg2_broken(session):
+    """A device that reaches beyond the table ends it; the run goes on without a port."""
+    session.dbg2((0x8000, 0, 0x2F8))
+    body = bytearray((session.own / "dbg2").read_bytes())
+    struct.pack_into("<H", body, 8 + 1, 0x4000)
+    (session.own / "dbg2").write_bytes(body)
+    session.options(SETTINGS + ["serial=com1,acpi"])
+    session.expect_pass(session.run())
+    session.expect_outputs("0x3f8; no answer: a port in SPCR or DBG2")
 
 
 def acpi_none(session):
@@ -131,7 +166,7 @@ def machine_file(session):
 
 
 CASES = {case.__name__: case for case in (
-    two_ports, wrong_port, acpi_port, acpi_none, in_memory, machine_file)}
+    two_ports, wrong_port, acpi_port, acpi_dbg2, acpi_dbg2_broken, acpi_none, in_memory, machine_file)}
 
 
 def main(name, build, own):

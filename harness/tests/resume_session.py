@@ -19,9 +19,10 @@ if __name__ == "__main__":
     sys.path[0] = str(ROOT)
 
 from harness import fat, wire  # noqa: E402
-from harness.tests import boot_session  # noqa: E402
+from harness.tests import boot_entry, boot_session, net_peer  # noqa: E402
 
 RUN = "run=hw.cpu.*,bts.enum.*,bts.record.*,boot.takeover.*"
+VARIABLE = "WaymarkJournal"
 SILENCE = 4                     # seconds after which the watcher presses reset
 
 
@@ -228,7 +229,67 @@ def soak(session):
     session.expect_resumed(log, stuck)
 
 
+def no_volume(session):
+    """Nothing can be written on the volume: a variable keeps the step, and is gone at the end.
+
+    The boot that goes on does everything again but what hung.
+    """
+    hang = "run=bts.enum.*,bts.record.*"
+    session.options(["exit=debug", hang, "selftest=hang"])
+    session.read_only()
+    stuck = session.boots(power_cut=True)[0].step
+    variables = session.own / "ovmf-vars.fd"
+    session.expect(bool(stuck), "it did not hang")
+    session.expect(len(boot_entry.living(variables, VARIABLE)) == 1, "there is no variable")
+    session.put("EFI/BOOT/waymark.cfg", ("exit=debug\n%s\n" % hang).encode())
+    log = session.boots()[-1]
+    session.complaints += [fault.text for fault in log.faults]
+    bad = {r.name: r.reason for r in log.results if r.verdict not in ("pass", "skip")}
+    session.expect(list(bad) == [stuck] and "never came back" in bad[stuck], "errors: %s" % bad)
+    session.expect(not any("decided before" in line for r in log.results for line in r.detail
+                           if r.name != stuck), "results were carried over")
+    session.expect(log.end and log.end.verdict == "error", "the verdict is %s" % log.end)
+    session.expect(not boot_entry.living(variables, VARIABLE), "the variable is still there")
+    log = session.boots()[-1]
+    session.expect(log.end and log.end.verdict == "pass", "the next run is not a good one")
+
+
+def no_volume_button(session):
+    """As reset_button, with the variable: three resumes, and it is gone."""
+    session.options(["exit=debug", "run=bts.enum.*", "selftest=hang"])
+    session.read_only()
+    logs = session.boots(seconds=300)
+    session.expect(len(logs) == 5, "%d boots, not 5" % len(logs))
+    session.expect(logs[-1].end and logs[-1].end.verdict == "error", "no verdict")
+    session.expect(len({log.step for log in logs[:-1]}) == 4, "hung twice in one check")
+    session.expect(not boot_entry.living(session.own / "ovmf-vars.fd", VARIABLE),
+                   "the variable is still there")
+
+
+def from_network(session):
+    """Booted over the network, reset in a hang: the next boot goes on, by the variable."""
+    hang = "exit=debug\nrun=bts.enum.*\n"
+    with net_peer.Peer({"BOOTX64.EFI": session.image.read_bytes(),
+                        "waymark.cfg": (hang + "selftest=hang\n").encode()},
+                       "BOOTX64.EFI") as peer:
+        session.without_drive()
+        session.words += ["-netdev", peer.netdev(), "-device",
+                          "virtio-net-pci,netdev=net,romfile=,bootindex=0"]
+        stuck = session.boots(power_cut=True)[0].step
+        if not peer.seen:
+            print("SKIP: the firmware asks no DHCP server: built without a network stack")
+            return
+        peer.files["waymark.cfg"] = hang.encode()
+        log = session.boots()[-1]
+    bad = [r.name for r in log.results if r.verdict not in ("pass", "skip")]
+    session.expect(bad == [stuck], "errors: %s, stuck in %s" % (bad, stuck))
+    sent = [data for name, data in peer.taken.items() if name.endswith("report.json")]
+    session.expect(len(sent) == 1 and json.loads(sent[0])["verdict"] == "error",
+                   "%d reports were sent" % len(sent))
+
+
 CASES = {case.__name__: case for case in (
+    no_volume, no_volume_button, from_network,
     power_cut, any_moment, reset_button, triple, other_selection, switched_off,
     first_record, gate, soak)}
 

@@ -5,8 +5,13 @@ stick_session.py CASE BUILD-FOLDER OWN-FOLDER; prints what is wrong, or `CASE: a
 """
 
 import filecmp
+import json
+import re
+import socket
+import struct
 import subprocess
 import sys
+import time
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parent.parent.parent
@@ -21,6 +26,8 @@ from harness.tests import boot_session  # noqa: E402
 KEY, CERT = (Path("/usr/share/ovmf/PkKek-1-snakeoil." + end) for end in ("key", "pem"))
 SECURE = qemu.Firmware(Path("/usr/share/OVMF/OVMF_CODE_4M.snakeoil.fd"),
                        Path("/usr/share/OVMF/OVMF_VARS_4M.snakeoil.fd"))
+SEVERAL = "exit=debug\nrun=hw.*,bts.enum.*,bts.record.*\n"
+KEPT_FREE = 15 * 1024           # less than the run writes
 CFG = "".join(line + "\n" for line in boot_session.SETTINGS)
 
 
@@ -82,6 +89,66 @@ def usb(session):
     session.tool("sgdisk", "-v", str(session.disk))
 
 
+def more_checks(session, log, failure):
+    """SEVERAL ran to a good end on the wire, and one line says why files end."""
+    session.complaints += [fault.text for fault in log.faults]
+    session.expect(log.end and log.end.verdict == "pass", "the run did not pass: %s" % log.end)
+    told = [text for text in log.comments if re.match("results: .*files end here", text)]
+    session.expect(len(told) == 1 and re.search(failure, told[0]) is not None,
+                   "told: %s" % told)
+
+
+def fills_up(session):
+    """The volume counts its room wrong, as after an unclean removal, and is full in the middle.
+
+    What was written before stays readable, and the volume stays sound.
+    """
+    disk.create(session.disk, session.image, SEVERAL)
+    fill = session.own / "fill"
+    free = re.search(r"([\d ]+) bytes free", session.tool("mdir", "-i", session.volume, "::/"))
+    fill.write_bytes(bytes(int(free[1].replace(" ", "")) - KEPT_FREE))
+    fat.run("mcopy", "-i", session.volume, fill, "::/fill")
+    fill.unlink()
+    with open(session.disk, "r+b") as stream:
+        stream.seek((disk.START + 1) * disk.SECTOR + 488)   # FSInfo: free clusters
+        stream.write(struct.pack("<I", 16384))
+    more_checks(session, session.run(), "volume full")
+    folder = fat.results(session.volume, session.own / "results")
+    kept = (folder / "log.txt").read_bytes()
+    session.expect(len(kept) > 500 and kept in session.serial.replace(b"\r\n", b"\n"),
+                   "%d bytes of log.txt are left" % len(kept))
+    report = json.loads((folder / "report.json").read_text())
+    session.expect(report["counts"]["planned"] > 40, "report.json is not whole")
+    esp = session.own / "esp"
+    with open(session.disk, "rb") as stream:
+        stream.seek(disk.START * disk.SECTOR)
+        esp.write_bytes(stream.read(disk.PARTITION_SECTORS * disk.SECTOR))
+    done = subprocess.run(["fsck.vfat", "-n", str(esp)], capture_output=True, text=True,
+                          check=False)
+    complaints = [line for line in done.stdout.splitlines()[1:]
+                  if not re.search("Free cluster summary|Auto-correcting|changes|esp: ", line)]
+    session.expect(not complaints, "fsck.vfat: %s" % complaints)
+
+
+def pulled_out(session):
+    """The stick is gone in the middle of the run: told once, and the wire has everything."""
+    disk.create(session.disk, session.image, SEVERAL)
+    monitor = session.own / "monitor"
+    monitor.unlink(missing_ok=True)
+    session.words += ["-monitor", "unix:%s,server=on,wait=off" % monitor]
+    at = next(i for i, word in enumerate(session.words) if word.startswith("usb-storage"))
+    session.words[at] += ",id=stick"
+
+    def pull(_):
+        with socket.socket(socket.AF_UNIX) as line:
+            line.connect(str(monitor))
+            line.sendall(b"device_del stick\n")
+            time.sleep(.5)
+
+    session.on_bytes = (b"\nok 5 - ", pull)
+    more_checks(session, session.run(), "gone|device error|no answer|not found")
+
+
 def signed_image(session):
     """As `make sign` makes it, with the test key; its passphrase is its name."""
     key = session.own / "key.pem"
@@ -115,7 +182,8 @@ def sign_usage(session):
                    "%d: %s" % (done.returncode, done.stderr))
 
 
-CASES = {case.__name__: case for case in (structure, usb, secure_boot, sign_usage)}
+CASES = {case.__name__: case for case in (
+    structure, usb, fills_up, pulled_out, secure_boot, sign_usage)}
 
 
 def main(name, build, own):
