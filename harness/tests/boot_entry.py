@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""A file of firmware variables: what is in it, and a boot entry written as a boot manager would.
+"""A file of firmware variables: what is in it, and a boot entry as a boot manager writes it.
 
 Sources: UEFI Platform Initialization Specification, "Firmware Volume Header"; UEFI
 Specification, "Load Options", "Device Path Protocol"; EDK II's variable store, which OVMF's

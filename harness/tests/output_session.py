@@ -166,7 +166,8 @@ def machine_file(session):
 
 
 CASES = {case.__name__: case for case in (
-    two_ports, wrong_port, acpi_port, acpi_dbg2, acpi_dbg2_broken, acpi_none, in_memory, machine_file)}
+    two_ports, wrong_port, acpi_port, acpi_dbg2, acpi_dbg2_broken,
+    acpi_none, in_memory, machine_file)}
 
 
 def main(name, build, own):
