@@ -9,7 +9,7 @@
 /* What was there before: the user may have closed gates too, and opening is all or nothing. */
 static struct {
     const struct stand_in *stand_in;
-    bool ds, dtes64, ds_cpl, pdcm, perfmon, lbr, freeze_smm;
+    bool ds, dtes64, ds_cpl, pdcm, perfmon, lbr, freeze_smm, netburst;
     unsigned closed; /* gates that this check has closed: the first looked at what was there */
 } before;
 
@@ -31,6 +31,8 @@ static void reopen(void *arg)
         before.stand_in->set("cpuid", "no-pdcm");
     if (!before.lbr)
         before.stand_in->set("cpuid", "no-lbr");
+    if (before.netburst)
+        before.stand_in->set("cpuid", "netburst");
     if (!before.freeze_smm)
         before.stand_in->set("cpuid", "no-freeze-smm");
 }
@@ -46,6 +48,7 @@ static void look(void)
     before.pdcm = cpu_has_pdcm();
     before.lbr = msr_read_try(MSR_LASTBRANCH_TOS, &top) == 0; /* CPUID does not tell */
     msr_read_try(MSR_IA32_PERF_CAPABILITIES, &capabilities);
+    before.netburst = cpu_is_netburst();
     before.freeze_smm = capabilities & PERF_CAP_FREEZE_SMM;
 }
 

@@ -54,6 +54,14 @@
 #define DEBUGCTL_FREEZE_WHILE_SMM      (1ull << 14)
 #define DEBUGCTL_RTM_DEBUG             (1ull << 15)
 
+/* MSR_DEBUGCTLA: the same register in family 0FH. SDM Vol. 3, "Last Branch, Interrupt, and
+ * Exception Recording (Processors based on Intel NetBurst Microarchitecture)". */
+#define DEBUGCTLA_TR          (1ull << 2)
+#define DEBUGCTLA_BTS         (1ull << 3)
+#define DEBUGCTLA_BTINT       (1ull << 4)
+#define DEBUGCTLA_BTS_OFF_OS  (1ull << 5)
+#define DEBUGCTLA_BTS_OFF_USR (1ull << 6)
+
 #define MSR_IA32_PAT               0x277u /* eight types, one a byte */
 #define PAT_UC                     0x00u
 #define PAT_WC                     0x01u

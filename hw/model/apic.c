@@ -5,6 +5,7 @@
  * Table"): its mask bit is set, then the processor sends the same to itself. */
 #include "hw/model/cpu.h"
 #include "hw/model/defect.h"
+#include "hw/model/gate.h"
 #include "hw/model/insns.h"
 
 enum {
@@ -105,7 +106,8 @@ void interrupt_send(struct model_cpu *cpu)
         return;
     if (mode != LVT_FIXED && mode != LVT_NMI)
         return;
-    if (!defect(DEFECT_PMI_MASK_CLEAR))
+    if (!defect(DEFECT_PMI_MASK_CLEAR) &&
+        !(gate_closed[GATE_NETBURST] && defect(DEFECT_NETBURST_UNMASKED)))
         lvt_write(base, lvt | LVT_MASKED);
     if (mode == LVT_NMI && defect(DEFECT_PMI_NO_NMI))
         return;

@@ -13,6 +13,7 @@ static const char *const gate_names[GATE_COUNT] = {
     [GATE_NO_DSCPL] = "no-dscpl", [GATE_NO_BTS] = "no-bts",
     [GATE_NO_PDCM] = "no-pdcm",   [GATE_NO_PERFMON] = "no-perfmon",
     [GATE_NO_LBR] = "no-lbr",     [GATE_NO_FREEZE_SMM] = "no-freeze-smm",
+    [GATE_NETBURST] = "netburst",
 };
 
 /* Length of name when text starts with it and end follows (or the text ends), else 0. */

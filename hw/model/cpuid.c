@@ -8,23 +8,26 @@
 #include "hw/model/gate.h"
 #include "hw/model/insns.h"
 
-#define LEAF_LAST        0x00000000u
-#define LEAF_FEATURES    0x00000001u
-#define LEAF_PERFMON     0x0000000au
-#define LEAF_HYPERVISOR  0x40000000u
-#define LEAF_EXTENDED    0x80000001u
-#define LEAF_SVM         0x8000000au
-#define ECX_DTES64       (1u << 2)
-#define ECX_DS_CPL       (1u << 4)
-#define ECX_PDCM         (1u << 15)
-#define ECX_OSXSAVE      (1u << 27)
-#define ECX_HYPERVISOR   (1u << 31)
-#define EDX_DS           (1u << 21)
-#define EXTENDED_ECX_SVM (1u << 2)
-#define CR4_OSXSAVE      (1ull << 18)
+#define NETBURST_SIGNATURE 0x00000f4au /* family 0FH, model 4 */
+#define LEAF_LAST          0x00000000u
+#define LEAF_FEATURES      0x00000001u
+#define LEAF_PERFMON       0x0000000au
+#define LEAF_HYPERVISOR    0x40000000u
+#define LEAF_EXTENDED      0x80000001u
+#define LEAF_SVM           0x8000000au
+#define ECX_DTES64         (1u << 2)
+#define ECX_DS_CPL         (1u << 4)
+#define ECX_PDCM           (1u << 15)
+#define ECX_OSXSAVE        (1u << 27)
+#define ECX_HYPERVISOR     (1u << 31)
+#define EDX_DS             (1u << 21)
+#define EXTENDED_ECX_SVM   (1u << 2)
+#define CR4_OSXSAVE        (1ull << 18)
 
 static void features(const struct model_cpu *cpu, struct cpuid_result *r)
 {
+    if (gate_closed[GATE_NETBURST])
+        r->eax = NETBURST_SIGNATURE;
     r->edx |= EDX_DS;
     r->ecx |= ECX_DTES64 | ECX_DS_CPL | ECX_PDCM | ECX_HYPERVISOR;
     r->ecx &= ~ECX_OSXSAVE;

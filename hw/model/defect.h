@@ -132,6 +132,9 @@
     X(SMM_FREEZE_LOST, "smm-freeze-perfmon-lost", "SMM-01", "RSM loses FREEZE_PERFMON_ON_PMI") \
     X(SMM_COUNTS, "smm-counted", "SMM-01", "counters run in SMM in spite of the freeze")       \
     X(SMM_CONTROL_LOST, "smm-global-control-lost", "SMM-01", "RSM leaves the counters off")    \
+    X(PEBS_TAKES_BTS, "pebs-takes-bts", "ENUM-11", "without PEBS there is no BTS either")      \
+    X(NETBURST_BITS, "netburst-bits-as-later", "DCTL-05", "family 0FH has the later layout")   \
+    X(NETBURST_UNMASKED, "netburst-unmasked", "INT-12", "family 0FH leaves the entry open")    \
     X(INIT_RECORDS, "init-keeps-bts", "RST-01", "BTS is set after INIT")                       \
     X(INIT_UNMASKED, "init-unmasked", "RST-02", "the performance entry is open after INIT")
 

@@ -14,6 +14,7 @@ enum gate {
     GATE_NO_PERFMON,    /* architectural performance monitoring */
     GATE_NO_LBR,        /* the last-branch stack; no CPUID bit tells */
     GATE_NO_FREEZE_SMM, /* FREEZE_WHILE_SMM */
+    GATE_NETBURST,      /* closes what later families have: control bits as in family 0FH */
     GATE_COUNT
 };
 

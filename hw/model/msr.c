@@ -10,6 +10,8 @@
 
 static bool stores_unavailable(void)
 {
+    if (defect(DEFECT_PEBS_TAKES_BTS) && !pebs_exists())
+        return true;
     return gate_closed[GATE_NO_DS] || gate_closed[GATE_NO_BTS];
 }
 
@@ -73,6 +75,29 @@ static struct absent_bits debugctl_absent(void)
     if (gate_closed[GATE_NO_DS] || gate_closed[GATE_NO_DSCPL])
         absent(&bits, DEBUGCTL_OFF_OS | DEBUGCTL_OFF_USR, POLICY_OFF_ABSENT);
     return bits;
+}
+
+/* --- MSR_DEBUGCTLA of family 0FH: TR to BTS_OFF_USR from bit 2 on, and nothing above --- */
+
+#define NETBURST_BITS  0x7full
+#define NETBURST_LOW   (DEBUGCTL_LBR | DEBUGCTL_BTF)
+#define NETBURST_SHIFT 4
+#define NETBURST_STORES                                                                        \
+    (DEBUGCTL_TR | DEBUGCTL_BTS | DEBUGCTL_BTINT | DEBUGCTL_OFF_OS | DEBUGCTL_OFF_USR)
+
+static bool by_family(void)
+{
+    return gate_closed[GATE_NETBURST] && !defect(DEFECT_NETBURST_BITS);
+}
+
+static uint64_t from_netburst(uint64_t value)
+{
+    return (value & NETBURST_LOW) | (value << NETBURST_SHIFT & NETBURST_STORES);
+}
+
+static uint64_t to_netburst(uint64_t value)
+{
+    return (value & NETBURST_LOW) | (value & NETBURST_STORES) >> NETBURST_SHIFT;
 }
 
 static bool debugctl_write(struct model_cpu *cpu, uint64_t value)
@@ -160,7 +185,7 @@ bool msr_read(struct model_cpu *cpu, uint32_t index, uint64_t *value)
         *value = (uint32_t)cpu->smi_count;
         return true;
     case MSR_DEBUGCTL:
-        *value = cpu->debugctl;
+        *value = by_family() ? to_netburst(cpu->debugctl) : cpu->debugctl;
         return true;
     case MSR_DS_AREA:
         *value = defect(DEFECT_AREA_SHARED) ? shared_area : cpu->ds_area;
@@ -196,7 +221,9 @@ bool msr_write(struct model_cpu *cpu, uint32_t index, uint64_t value)
     case MSR_PEBS_DATA:
         return perfmon_write(cpu, index, value);
     case MSR_DEBUGCTL:
-        return debugctl_write(cpu, value);
+        if (by_family() && value & ~NETBURST_BITS)
+            return fault_raise(cpu, VECTOR_GP, 0);
+        return debugctl_write(cpu, by_family() ? from_netburst(value) : value);
     case MSR_DS_AREA:
         return ds_area_write(cpu, value);
     case MSR_MISC_ENABLE:
