@@ -99,6 +99,13 @@ def suite_entries(out):
     rows += [Entry("suite.cpu." + cpu, runner(out, "--cpu", cpu, "--profile", profile),
                    verify=lambda place, log: results(place))
              for cpu, profile in (("EPYC", "qemu"), ("max", "qemu-max"))]
+    # Counters and PEBS with the other record formats, and without PEBS.
+    sampling = "run=pmc.*,pebs.*,bts.freeze.*,bts.layout.*,bts.enum.*"
+    rows += [Entry("suite.pebs." + name,
+                   runner(out, "--profile", "hardware" if name == "off" else "qemu",
+                          options=[sampling, "pebs=" + name]),
+                   verify=lambda place, log: results(place))
+             for name in ("0", "1", "2", "4", "off")]
     rows += [
         *(Entry("suite.cpus%d" % count, runner(out, options=["cpus=%d" % count]),
                 verify=lambda place, log: results(place)) for count in (2, 4)),

@@ -13,6 +13,8 @@
  *   alone, and in TF, which is not compared.
  */
 #define CHECK_GROUP "77 pebs.record"
+#include "harness/capability.h"
+#include "harness/gate.h"
 #include "harness/sampling.h"
 #include "harness/witness.h"
 #include "hw/regs.h"
@@ -295,4 +297,35 @@ CHECK(adaptive, .name = "pebs.record.groups", .clauses = "ENUM-09 PEBS-04", .kin
         sampling_expect_untouched(&s, "after adaptive records");
         run_deferred_now(run);
     }
+}
+
+/* Whose branches would they be? With the stack off every entry is 0, or the group is refused.
+ */
+CHECK(foreign_branches, .name = "pebs.record.branch_group", .clauses = "PEBS-07", .kind = MUST,
+      .needs = NEED_PEBS)
+{
+    const uint64_t groups = PEBS_GROUP_LBRS | 3ull << 24; /* four entries */
+    const struct workload *w = trace_find(run, "call.register");
+    const size_t entries = 4 * 24;
+    struct counting c;
+    struct sampling s;
+    int vector;
+
+    if (!capability()->pmc.pebs_baseline)
+        gate_pebs(run, "4");
+    counting_open(run, &c);
+    vector = pmc_pebs_data_write(groups);
+    pmc_pebs_data_write(0);
+    if (vector || !c.pmc.pebs_baseline) {
+        EXPECT(run, vector == VECTOR_GP, "without the group the write raises vector %d",
+               vector);
+        return;
+    }
+    sampling_open(run, &s, &(struct sampling_setup){.groups = groups, .bare = true});
+    sampling_add(&s, 0, PMC_INSTRUCTIONS, PMC_USR, 3, 3);
+    sampling_workload(&s, w, 3, NULL);
+    REQUIRE(run, sampling_count(&s) > 0, "no record");
+    for (size_t i = 0; i < entries; i++)
+        EXPECT(run, ((const uint8_t *)(uintptr_t)s.base)[s.record_bytes - entries + i] == 0,
+               "byte %zu of the branches is not 0 with the stack off", i);
 }

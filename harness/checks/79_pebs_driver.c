@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Sampling through ds/: one handler for every cause, and two owners of one area.
+ * Sampling through ds/: one handler for every cause.
  *
  * Claim: SDM Vol. 3, "Writing the DS Interrupt Service Routine": one vector serves BTS, PEBS
  * and counters; the handler tests all causes, and leaves alone what is not its own. The two
@@ -14,7 +14,6 @@
 #include "ds/broker.h"
 #include "harness/capability.h"
 #include "harness/sampling.h"
-#include "harness/sessions.h"
 #include "harness/witness.h"
 #include "hw/apic.h"
 #include "hw/regs.h"
@@ -250,171 +249,4 @@ CHECK(stray, .name = "pebs.driver.stray", .clauses = "INT-05 PMC-06", .kind = SO
     EXPECT_EQ(run, c.pmi.stray_bits, BIT(NOBODYS), "its bits");
     EXPECT_EQ(run, counting_status(&c.counting), 0, "status at the end");
     EXPECT(run, c.pmi.sampled.claimed > 0, "the sampler's interrupts did not come");
-}
-
-/* --- two owners */
-
-static uint64_t handed;
-
-static void count_sample(void *context, session_id id, const struct pebs_sample *sample)
-{
-    (void)context;
-    (void)id;
-    (void)sample;
-    handed++;
-}
-
-static session_id ask_samples(struct sessions *s, struct session_result *result)
-{
-    const struct pmc *pmc = s->machine.pmc;
-    const struct pebs_counter sampler = {SAMPLER, PMC_INSTRUCTIONS,
-                                         pebs_reset_value(pmc, SAMPLER, PERIOD)};
-    struct session_sampling request = {.owner = &s->profiler,
-                                       .records = 32,
-                                       .threshold = 8,
-                                       .counters = &sampler,
-                                       .counter_count = 1,
-                                       .user = true,
-                                       .sampled = count_sample};
-
-    handed = 0;
-    REQUIRE(s->run, session_sample(&request, result) == DS_OK, "refused: %s", result->why);
-    return result->id;
-}
-
-static uint64_t samples_of(struct run *run, uint64_t rounds)
-{
-    struct oracle oracle = witness_follow(run, trace_find(run, "bench.loop"), rounds);
-
-    return oracle.instructions / (PERIOD + 1);
-}
-
-/* What is left in the buffer, added to what the handler handed over. */
-static uint64_t all_samples(struct sessions *s, session_id id)
-{
-    static struct pebs_sample rest[32];
-    size_t count = 0;
-
-    session_suspend(id, &s->profiler);
-    sessions_error(s->run, session_samples(id, &s->profiler, rest, 32, 32, &count), DS_OK,
-                   "samples");
-    return handed + count;
-}
-
-/* Each half comes and goes while the other runs, and the other never notices. */
-CHECK(halves, .name = "pebs.driver.halves", .clauses = "PEBS-01", .kind = SOFTWARE,
-      .needs = NEED_PEBS | NEED_BTS)
-{
-    struct sessions *s = sessions_open(run, LVT_DELIVERY_NMI);
-    struct session_request request = sessions_request(s, 64);
-    struct session_result result;
-    uint64_t want = samples_of(run, 100) + samples_of(run, 100) + samples_of(run, 100);
-    session_id branches, samples = ask_samples(s, &result);
-    size_t count = 0;
-
-    sessions_branches(run, "bench.loop", 100);
-    branches = sessions_ask(s, &request); /* while sampling runs */
-    sessions_branches(run, "bench.loop", 100);
-    session_size(branches, &s->debugger, &count);
-    EXPECT_EQ(run, count, 64, "branches beside sampling");
-    sessions_error(run, session_release(branches, &s->debugger), DS_OK, "release of BTS");
-    EXPECT(run, sessions_ds_area() != 0, "the area is gone with one half of it");
-    sessions_branches(run, "bench.loop", 100);
-    /* What is left of a period is kept from run to run. */
-    EXPECT(run, all_samples(s, samples) >= want && all_samples(s, samples) <= want + 2,
-           "%llu samples of three runs, each makes %llu", (unsigned long long)handed,
-           (unsigned long long)want / 3);
-    sessions_error(run, session_release(samples, &s->profiler), DS_OK, "release of PEBS");
-    EXPECT_EQ(run, sessions_ds_area(), 0, "IA32_DS_AREA at the end");
-    EXPECT_EQ(run, s->foreign, 0, "interrupts of no session");
-}
-
-CHECK(other_way, .name = "pebs.driver.halves_other_way", .clauses = "PEBS-01", .kind = SOFTWARE,
-      .needs = NEED_PEBS | NEED_BTS)
-{
-    struct sessions *s = sessions_open(run, LVT_DELIVERY_NMI);
-    struct session_request request = sessions_request(s, 64);
-    session_id branches = sessions_ask(s, &request), samples;
-    struct session_result result;
-    uint64_t pebs = 1;
-    size_t count = 0;
-
-    sessions_branches(run, "bench.loop", 5);
-    samples = ask_samples(s, &result);
-    sessions_branches(run, "bench.loop", 100);
-    EXPECT(run, handed > 0, "no sample was handed over beside BTS");
-    sessions_error(run, session_release(samples, &s->profiler), DS_OK, "release of PEBS");
-    pmc_pebs_enable_read(&pebs);
-    EXPECT_EQ(run, pebs, 0, "IA32_PEBS_ENABLE after the release");
-    handed = 0;
-    sessions_branches(run, "bench.loop", 100);
-    EXPECT_EQ(run, handed, 0, "samples after the release");
-    session_size(branches, &s->debugger, &count);
-    EXPECT_EQ(run, count, 64, "branches");
-    sessions_error(run, session_release(branches, &s->debugger), DS_OK, "release of BTS");
-}
-
-/* --- what is refused */
-
-static void expect_refused(struct sessions *s, const struct pebs_counter *counters,
-                           size_t count, enum ds_error error, const char *why)
-{
-    struct session_sampling request = {.owner = &s->profiler,
-                                       .records = 32,
-                                       .threshold = SESSION_NO_THRESHOLD,
-                                       .counters = counters,
-                                       .counter_count = count,
-                                       .user = true};
-    struct session_result result;
-    size_t used = pool_used(&s->pool);
-    uint64_t area = sessions_ds_area();
-
-    sessions_error(s->run, session_sample(&request, &result), error, why);
-    EXPECT(s->run, strcmp(result.why, why) == 0, "refused because '%s', not '%s'", result.why,
-           why);
-    EXPECT(s->run, pool_used(&s->pool) == used && sessions_ds_area() == area,
-           "a refused request (%s) changed something", why);
-}
-
-CHECK(refused, .name = "pebs.driver.refused", .clauses = "PEBS-03 PEBS-10", .kind = SOFTWARE,
-      .needs = NEED_PEBS)
-{
-    struct sessions *s = sessions_open(run, LVT_DELIVERY_NMI);
-    const struct pmc *pmc = s->machine.pmc;
-    const uint64_t good = pebs_reset_value(pmc, SAMPLER, 100);
-    const struct pebs_counter zero = {SAMPLER, PMC_INSTRUCTIONS, 0},
-                              positive = {SAMPLER, PMC_INSTRUCTIONS, 100},
-                              wide = {SAMPLER, PMC_INSTRUCTIONS, -100ull},
-                              absent = {PMC_GENERAL_MAX - 1, PMC_INSTRUCTIONS, good},
-                              twice[] = {{SAMPLER, PMC_INSTRUCTIONS, good},
-                                         {SAMPLER, PMC_BRANCHES, good}};
-
-    expect_refused(s, NULL, 0, DS_EINVAL, "no counter given");
-    expect_refused(s, &zero, 1, DS_EINVAL, "the counter reset is 0");
-    expect_refused(s, &positive, 1, DS_EINVAL, "the counter reset is not negative");
-    if (pmc->perfmon.general_bits < 64)
-        expect_refused(s, &wide, 1, DS_EINVAL, "the counter reset is wider than the counter");
-    if (!pmc_exists(pmc, absent.counter))
-        expect_refused(s, &absent, 1, DS_EINVAL, "the processor has no such counter");
-    expect_refused(s, twice, 2, DS_EINVAL, "a counter is given twice");
-}
-
-CHECK(no_pebs, .name = "pebs.driver.no_pebs", .clauses = "ENUM-02", .kind = SOFTWARE,
-      .needs = NEED_PMC)
-{
-    struct sessions *s = sessions_open(run, LVT_DELIVERY_NMI);
-    const struct pebs_counter sampler = {SAMPLER, PMC_INSTRUCTIONS,
-                                         pebs_reset_value(s->machine.pmc, SAMPLER, 100)};
-    struct pmc pmc = *s->machine.pmc;
-
-    pmc.has_pebs = false;
-    s->machine.pmc = &pmc;
-    sessions_restart(s, capability()->have & NEED_BTS, true);
-    expect_refused(s, &sampler, 1, DS_EOPNOTSUPP, "the processor has no PEBS");
-    pmc.has_pebs = true;
-    pmc.pebs_format = 15;
-    expect_refused(s, &sampler, 1, DS_EOPNOTSUPP, "the PEBS record format is not known");
-    s->machine.pmc = NULL;
-    sessions_restart(s, capability()->have & NEED_BTS, true);
-    expect_refused(s, &sampler, 1, DS_EOPNOTSUPP, "the processor has no PEBS");
 }
