@@ -193,6 +193,14 @@ static bool from_dbg2(struct acpi_uart *uart)
     return false;
 }
 
+struct madt_processors acpi_processors(void)
+{
+    const struct header *table = find("APIC", 44);
+
+    return table == NULL ? (struct madt_processors){0}
+                         : madt_read((const uint8_t *)table, table->bytes);
+}
+
 bool acpi_find_uart(struct acpi_uart *uart)
 {
     return from_spcr(uart) || from_dbg2(uart);

@@ -5,6 +5,8 @@
 
 #include "harness/platform.h"
 
+#include "boot/madt.h"
+
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -28,5 +30,8 @@ bool acpi_find_uart(struct acpi_uart *uart);
 /* The command port that FADT names; port 0 where it names none (hardware-reduced ACPI). Source:
  * ACPI Specification, "Fixed ACPI Description Table (FADT)". */
 void acpi_find_smi(struct smi_command *smi);
+
+/* The processors of the MADT; all zeros where there is none. */
+struct madt_processors acpi_processors(void);
 
 #endif

@@ -4,10 +4,11 @@
 
 #include "boot/firmware.h"
 
+#include "hw/cpu.h"
 #include "hw/paging.h"
 #include "hw/string.h"
 
-#define BLOCKS_MAX 16
+#define BLOCKS_MAX (CPU_MAX + 32) /* one for each stand-in processor, and the rest */
 #define FOUR_GIB   (1ull << 32)
 #define TWO_MIB    (2ull << 20)
 

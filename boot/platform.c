@@ -225,6 +225,8 @@ static unsigned guard_seconds(const struct options *options)
 
 const struct platform *platform_init(const struct options *options)
 {
+    struct madt_processors listed;
+
     way_out = options->exit;
     for_program = options->program[0];
     takeover_use_x2apic(options->x2apic);
@@ -252,6 +254,10 @@ const struct platform *platform_init(const struct options *options)
     };
     platform.acpi = acpi_list(&platform.acpi_count);
     acpi_find_smi(&platform.smi);
+    listed = acpi_processors();
+    platform.cpus_can_come = listed.can_come;
+    platform.cpus_disabled = listed.disabled;
+    platform.cpus_highest_apic_id = listed.highest_apic_id;
     if (options->cpus != 0 && options->cpus < platform.processors)
         platform.processors = options->cpus;
     if (platform.processors > 1)

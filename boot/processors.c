@@ -11,6 +11,7 @@
  */
 #include "boot/processors.h"
 
+#include "boot/console.h"
 #include "boot/firmware.h"
 #include "boot/guard.h"
 #include "boot/memory.h"
@@ -20,6 +21,7 @@
 #include "ds/broker.h"
 #include "ds/session.h"
 #include "hw/apic.h"
+#include "hw/core.h"
 #include "hw/cpu.h"
 #include "hw/cross_call.h"
 #include "hw/msr.h"
@@ -120,6 +122,7 @@ static void sleep_while(struct slot *slot, unsigned state)
 /* The registers as they are before anything of ours writes them. */
 static void look(struct other_processor *found)
 {
+    found->core = core_ask();
     found->debugctl = found->ds_area = 0;
     msr_read_try(MSR_IA32_DEBUGCTL, &found->debugctl);
     msr_read_try(MSR_IA32_DS_AREA, &found->ds_area);
@@ -246,6 +249,8 @@ unsigned processors_start(unsigned wanted)
             break;
         firmware_boot->Stall(1000);
     }
+    if (arrived + 1 < wanted)
+        console_print("# processors: %u of %u others came", arrived, wanted - 1);
     post_guard();
     return arrived;
 }

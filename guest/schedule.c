@@ -176,7 +176,7 @@ static bool wait(struct schedule *s, struct task *task, struct trap_frame *frame
 
 static bool move(struct schedule *s, struct task *task, struct trap_frame *frame)
 {
-    bool moves = frame->rdi < CPU_MAX && task_move(s, task, (unsigned)frame->rdi);
+    bool moves = frame->rdi < TASK_CPUS && task_move(s, task, (unsigned)frame->rdi);
 
     frame->rax = moves ? 0 : UINT64_MAX;
     return task->next_cpu == task->cpu || switch_away(s, frame);

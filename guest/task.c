@@ -162,7 +162,7 @@ void task_end(struct schedule *s, struct task *task, enum task_end end, uint64_t
 
 bool task_move(struct schedule *s, struct task *task, unsigned cpu)
 {
-    if (cpu >= CPU_MAX || !(s->processors >> cpu & 1))
+    if (cpu >= TASK_CPUS || !(s->processors >> cpu & 1))
         return false;
     task->next_cpu = cpu;
     if (task != schedule_turn(s)->current)

@@ -82,6 +82,8 @@ struct task {
 };
 
 /* One processor's part. */
+#define TASK_CPUS 64 /* processors that can run tasks */
+
 struct turn {
     struct task *current;
     uint64_t switches, most_switches; /* of the last schedule_run */
@@ -90,7 +92,7 @@ struct turn {
 
 struct schedule {
     struct task tasks[TASKS_MOST];
-    struct turn turn[CPU_MAX];
+    struct turn turn[TASK_CPUS];
     uint32_t created;
     uint32_t slice_ticks;
     uint64_t processors; /* a bit for each that runs tasks; the first alone to begin with */

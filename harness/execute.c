@@ -7,6 +7,7 @@
 
 #include "harness/attempt.h"
 #include "harness/capability.h"
+#include "harness/cores.h"
 #include "harness/format.h"
 #include "harness/last.h"
 #include "harness/out.h"
@@ -266,6 +267,7 @@ static uint64_t execute_machine(void *arg)
     const struct range *range = arg;
 
     execute_ready();
+    cores_note();
     for (size_t i = range->first; i < range->end; i++)
         if (registry_at(i)->selected)
             execute_one(registry_at(i));

@@ -57,6 +57,9 @@ void identity_print(void)
     add("apic", "%s", apic_mode_name(c->apic));
     add("linear_bits", "%u", cpu_linear_bits());
     add("cpus", "%u", p->processors);
+    if (p->cpus_can_come || p->cpus_disabled)
+        add("cpus_off", "%u, and %u that may come", p->cpus_disabled, p->cpus_can_come);
+    add("apic_id_max", "%u", (unsigned)p->cpus_highest_apic_id);
     add("firmware", "%s", p->firmware);
     add("secure_boot", "%s", p->secure_boot);
     if (p->options_from)

@@ -7,7 +7,7 @@
 
 #include <stddef.h>
 
-#define IDENTITY_MAX 28
+#define IDENTITY_MAX 36
 
 struct identity_item {
     const char *key;

@@ -97,8 +97,8 @@ static const char *set_numeric(struct options *o, const char *key, const char *v
     if (strcmp(key, "seed") == 0) {
         o->seed = number;
     } else if (strcmp(key, "cpus") == 0) {
-        if (number < 1 || number > 64)
-            return "a number from 1 to 64";
+        if (number < 1 || number > 256)
+            return "a number from 1 to 256";
         o->cpus = (unsigned)number;
     } else if (strcmp(key, "fuzz") == 0) {
         if (number < 1 || number > 1000000)

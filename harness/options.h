@@ -44,7 +44,7 @@ struct options {
     enum option_selftest selftest; /* selftest=fail|error|hang|triple|leak|corrupt */
     enum option_exit exit;         /* exit=return|debug|shutdown */
     enum option_prove prove;       /* prove=defects|policies: judge the suite by the stand-in */
-    unsigned cpus;                 /* cpus=1..64: processors to use; 0 = not given */
+    unsigned cpus;                 /* cpus=1..256: processors to use; 0 = not given */
     /* serial=com1..com4|0xPORT|mem:0xADDRESS[/STRIDE]|acpi, up to four of them, or none. */
     struct option_serial serial[OPTION_SERIAL_MAX];
     unsigned serials;

@@ -6,6 +6,8 @@
 #ifndef HARNESS_PLATFORM_H
 #define HARNESS_PLATFORM_H
 
+#include "hw/core.h"
+
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -45,6 +47,7 @@ struct smi_command {
 struct other_processor {
     unsigned index;   /* of its struct cpu */
     uint32_t apic_id; /* destination for interrupts */
+    struct core core; /* as CPUID says there */
     uint64_t debugctl, ds_area;
     uint32_t lvt_perf;        /* LVT performance entry as firmware left it, */
     uint32_t lvt_perf_inside; /* and as it is in the provider, before its first use */
@@ -111,10 +114,12 @@ struct platform {
     const struct firmware_table_entry *acpi; /* the tables of ACPI's root table */
     size_t acpi_count;
     struct smi_command smi;
-    const char *secure_boot;     /* "on", "off" or "unknown" */
-    const char *options_from;    /* "waymark.cfg, load options" or "none" */
-    const char *outputs;         /* where lines go: "serial 0x3f8, screen 1024x768" */
-    const char *provider;        /* "native", "model" or "none" */
+    unsigned cpus_can_come, cpus_disabled; /* by ACPI, beside the enabled ones */
+    uint32_t cpus_highest_apic_id;         /* of the enabled ones, by ACPI; 0 = not told */
+    const char *secure_boot;               /* "on", "off" or "unknown" */
+    const char *options_from;              /* "waymark.cfg, load options" or "none" */
+    const char *outputs;                   /* where lines go: "serial 0x3f8, screen 1024x768" */
+    const char *provider;                  /* "native", "model" or "none" */
     const char *gate_shut;       /* why the machine must not be asked for BTS, or NULL */
     const char *provider_reason; /* why not native; "" when native */
 };

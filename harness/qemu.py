@@ -61,6 +61,11 @@ def find_qemu(env):
     return words
 
 
+def memory_mib(cpus):
+    """What the image needs: each processor brings its own stand-in along."""
+    return 256 + 4 * max(0, cpus - 16)
+
+
 def command(qemu, firmware, out, volume, accel="tcg", cpu="Haswell,+svm", cpus=1, gdb=None,
             machine="q35"):
     """The whole command line; firmware variables are a private copy in out."""
@@ -69,7 +74,8 @@ def command(qemu, firmware, out, volume, accel="tcg", cpu="Haswell,+svm", cpus=1
     if accel == "tcg" and cpus > 1:
         accel = "tcg,thread=single"
     words = list(qemu) + [
-        "-machine", machine, "-accel", accel, "-cpu", cpu, "-smp", str(cpus), "-m", "256M",
+        "-machine", machine, "-accel", accel, "-cpu", cpu, "-smp", str(cpus),
+        "-m", "%dM" % memory_mib(cpus),
         "-nodefaults", "-display", "none", "-no-reboot",
         "-chardev", "stdio,id=com1,signal=off", "-serial", "chardev:com1",
         "-device", "isa-debug-exit,iobase=0xf4,iosize=0x04"]

@@ -5,6 +5,7 @@
 #include "harness/arena.h"
 #include "harness/capability.h"
 #include "harness/clauses.h"
+#include "harness/cores.h"
 #include "harness/format.h"
 #include "harness/identity.h"
 #include "harness/json.h"
@@ -148,6 +149,7 @@ const char *harness_report_json(size_t *bytes)
     json_string(&j, "provider", s->platform->provider);
     json_string(&j, "profile", s->options->profile);
     identity_json(&j);
+    cores_json(&j);
     json_open(&j, "checks", '[');
     for (size_t i = 0; i < registry_reported(); i++)
         put_check(&j, registry_report_at(i));

@@ -207,6 +207,15 @@ def clause_matrix(report):
     return body
 
 
+def cores(report):
+    """How many processors of each kind took part, and the widest APIC id."""
+    found = report.get("processors") or []
+    kinds = sorted({one["core"] for one in found})
+    return [("processors", "%s; APIC ids up to %d" % (", ".join(
+        "%d %s" % (sum(one["core"] == kind for one in found), kind) for kind in kinds),
+        max(one["apic_id"] for one in found)))] if found else []
+
+
 def check_list(report):
     buttons = element("button", "all", type="button", value="", aria_pressed="true")
     for word in VERDICTS:
@@ -275,7 +284,8 @@ def page(report):
         ("checks", "Checks", check_list(report)),
         ("timing", "Timing", timing(report)),
         ("identity", "Identity", pairs([("run", report["run_id"]),
-                                        *report["identity"].items()]) +
+                                        *report["identity"].items(),
+                                        *cores(report)]) +
          (element("h3", "The host") + pairs(host) if host else ""))]
     nav = element("nav", element("div", "".join(
         element("a", title, href="#" + ident) for ident, title, _ in parts)),

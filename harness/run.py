@@ -112,7 +112,7 @@ class Run:
         self.soak |= key == "soak" and value not in ("0", "off")
         if key == "soak":
             self.soak_seconds = span(value)
-        if key == "cpus" and value.isdigit() and 1 <= int(value) <= 64:
+        if key == "cpus" and value.isdigit() and 1 <= int(value) <= 256:
             self.cpus = int(value)
         self.options.append(word)
 

@@ -103,6 +103,8 @@ unsigned tasks_company(struct tasks *t)
     struct run *run = t->sessions->run;
     unsigned others = company_count(run);
 
+    if (others >= TASK_CPUS)
+        others = TASK_CPUS - 1;
     t->enough = tsc_read() + run->platform->tsc_khz * COMPANY_MS;
     for (unsigned i = 1; i <= others; i++) {
         company_start(run, i, keep_running, t);

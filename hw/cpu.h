@@ -16,7 +16,7 @@
 #include <stdint.h>
 
 #define KERNEL_STACK_BYTES 0x8000ull
-#define CPU_MAX            64
+#define CPU_MAX            256
 
 enum cpu_stack { STACK_MAIN, STACK_RSP0, STACK_DB, STACK_NMI, STACK_DF, STACK_MC, STACK_COUNT };
 

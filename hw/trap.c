@@ -25,7 +25,7 @@ _Static_assert(offsetof(struct trap_frame, ss) == 0xA8, "FRAME_SS");
 _Static_assert(sizeof(struct trap_frame) == 0xB0, "FRAME_BYTES");
 _Static_assert(SELECTOR_KERNEL_SS == 0x30 && SELECTOR_KERNEL_CS == 0x38, "selectors");
 _Static_assert(SELECTOR_USER_SS == 0x4B && SELECTOR_USER_CS == 0x53, "selectors");
-_Static_assert(TRAP_SYSCALL == 0x100 && VECTOR_COUNT == 256 && CPU_MAX == 64, "counts");
+_Static_assert(TRAP_SYSCALL == 0x100 && VECTOR_COUNT == 256 && CPU_MAX == 256, "counts");
 
 #define TRAP_ENTRY_BYTES  16
 #define FIRST_APIC_VECTOR 32

@@ -14,6 +14,7 @@
 #include "harness/ring3.h"
 
 #include "hw/apic.h"
+#include "hw/core.h"
 #include "hw/cpu.h"
 #include "hw/cpuid.h"
 #include "hw/msr.h"
@@ -54,7 +55,12 @@ CHECK(cpu_state, .name = "hw.cpu.state", .clauses = "", .kind = SOFTWARE)
 /* The initial APIC ID in CPUID is an independent witness of the register's layout. */
 CHECK(apic_id_agrees, .name = "hw.apic.id", .clauses = "", .kind = SOFTWARE)
 {
+    uint32_t whole = core_ask().apic_id;
+
     EXPECT_EQ(run, apic_id() & 0xFF, cpu_initial_apic_id(), "APIC ID");
+    /* The xAPIC page has room for 8 bits of it. */
+    EXPECT_EQ(run, apic_id(), apic_mode() == APIC_X2APIC ? whole : whole & 0xFF,
+              "APIC ID, all of it");
 }
 
 CHECK(apic_lvt, .name = "hw.apic.lvt_perf", .clauses = "", .kind = SOFTWARE)

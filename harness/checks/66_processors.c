@@ -15,6 +15,8 @@
 #define CHECK_GROUP "66 smp"
 #include "ds/broker.h"
 #include "harness/company.h"
+#include "harness/cores.h"
+#include "harness/format.h"
 #include "harness/trace.h"
 #include "hw/apic.h"
 #include "hw/msr.h"
@@ -79,6 +81,7 @@ CHECK(registers, .name = "smp.registers", .clauses = "RST-04", .kind = MUST,
 /* Tracing there; the area is given back, so that this processor can tear the trace down. */
 struct job {
     struct trace *t;
+    unsigned index; /* of the processor */
     struct guest_call call;
     uint64_t returned;
 };
@@ -108,12 +111,12 @@ static void start_there(struct run *run, struct job *job, struct guest_run *r)
     *r = (struct guest_run){.workload = trace_find(run, "bench.loop"), .argument = LOOPS};
     job->t->argument = LOOPS;
     job->call = guest_prepare(trace_guest(run), r);
-    company_start(run, 1, trace_there, job);
+    company_start(run, job->index, trace_there, job);
 }
 
 static void finish_there(struct run *run, struct job *job, struct guest_run *r)
 {
-    uint64_t error = company_wait(run, 1);
+    uint64_t error = company_wait(run, job->index);
 
     guest_finish(trace_guest(run), r, job->returned);
     NEED(run, error == DS_OK, "the trace there is refused: %u", (unsigned)error);
@@ -125,7 +128,7 @@ CHECK(one_traces, .name = "smp.one_traces", .clauses = "RST-04 RST-05", .kind = 
       .needs = NEED_BTS | NEED_SMP)
 {
     struct trace here, there;
-    struct job job = {.t = &there};
+    struct job job = {.t = &there, .index = 1};
     struct guest_run r;
     unsigned rounds = 20 * LOOPS;
     uint64_t debugctl = 0;
@@ -146,7 +149,7 @@ CHECK(own_areas, .name = "smp.own_areas", .clauses = "RST-05", .kind = SOFTWARE,
       .needs = NEED_BTS | NEED_SMP)
 {
     struct trace here, there;
-    struct job job = {.t = &there};
+    struct job job = {.t = &there, .index = 1};
     struct guest_run r;
     unsigned rounds = 2 * LOOPS;
 
@@ -157,6 +160,33 @@ CHECK(own_areas, .name = "smp.own_areas", .clauses = "RST-05", .kind = SOFTWARE,
     finish_there(run, &job, &r);
     EXPECT(run, here.count > rounds, "%zu records here", here.count);
     trace_expect_sane(&here);
+}
+
+/* Parts that mix kinds of cores: each kind is traced, and named in the fingerprint. */
+CHECK(core_kinds, .name = "smp.core_kinds", .clauses = "RST-04", .kind = CHARACTERISE,
+      .needs = NEED_BTS | NEED_SMP)
+{
+    struct trace there[CORE_KINDS]; /* closed when the check is over */
+    char names[32];
+    size_t used = 0;
+
+    other(run);
+    for (unsigned kind = 0; kind < CORE_KINDS; kind++) {
+        struct job job = {.t = &there[kind], .index = 1};
+        struct guest_run r;
+
+        while (job.index < cores_count() && cores_at(job.index)->kind != kind)
+            job.index++;
+        if (job.index == cores_count())
+            continue;
+        run_detail(run, "%s cores: processor %u", core_name(kind), job.index);
+        trace_open(run, job.t, &(struct trace_setup){.records = 4096});
+        start_there(run, &job, &r);
+        finish_there(run, &job, &r);
+        used +=
+            fmt(names + used, sizeof(names) - used, "%s%s", used ? "+" : "", core_name(kind));
+    }
+    run_observe(run, "smp.core-kinds", "%s", names);
 }
 
 static uint64_t take_area(void *arg)

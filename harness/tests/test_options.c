@@ -79,7 +79,7 @@ static void bad_words(void)
         {"=x", "=x"},
         {"run=", "run"},
         {"cpus=0", "cpus"},
-        {"cpus=65", "cpus"},
+        {"cpus=257", "cpus"},
         {"cpus=2x", "2x"},
         {"fuzz=0", "fuzz"},
         {"fuzz=1000001", "fuzz"},

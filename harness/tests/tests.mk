@@ -168,7 +168,8 @@ test_elf_SRCS := harness/tests/test_elf.c guest/elf.c
 test_elf_fuzz_SRCS := harness/tests/fuzz_elf.c guest/elf.c
 test_elf_fuzz_CFLAGS := -DFUZZ_MAIN
 
-HOST_TESTS += test_repeat
+HOST_TESTS += test_repeat test_core
+test_core_SRCS := harness/tests/test_core.c hw/core.c
 test_repeat_SRCS := harness/tests/test_repeat.c harness/repeat.c
 HOST_TESTS += test_ds_pebs
 test_ds_pebs_SRCS := harness/tests/test_ds_pebs.c $(FAKE_SRCS) $(DS_SRCS)
@@ -176,3 +177,6 @@ HOST_TESTS += test_ds_pmi_mixed
 test_ds_pmi_mixed_SRCS := harness/tests/test_ds_pmi_mixed.c $(FAKE_SRCS) $(DS_SRCS)
 HOST_TESTS += test_ds_session_pebs
 test_ds_session_pebs_SRCS := harness/tests/test_ds_session_pebs.c $(FAKE_SRCS) $(DS_SRCS)
+
+HOST_TESTS += test_madt
+test_madt_SRCS := harness/tests/test_madt.c boot/madt.c
