@@ -163,6 +163,11 @@ def selftest_entries(out):
               status=1, wants=["^status: 1 "],
               verify=lambda place, log: says(place, "unstable: 2 pass, 0 skip, 0 error, 1 fail "
                                                     "in 3 runs")),
+        # The first check of records is set aside once, and says so in log and report.
+        Entry("selftest.smi", runner(out, options=["run=bts.record.*", "selftest=smi"]),
+              verify=lambda place, log: results(place) + says(
+                  place, "bts.record.size: pass with 1 SMIs: set aside, repeat 1 of 3",
+                  "# smi: 1 came into checks, 1 runs were set aside") + smi_reported(place)),
         # Cut by an NMI: the run goes on, and everything else is as it should be.
         Entry("selftest.guard", runner(out, options=["cpus=2", "guard=5", "selftest=hang",
                                                      "run=hw.cpu.*,bts.record.*,smp.*"]),
@@ -263,6 +268,15 @@ def says(place, *texts):
     """What the serial log lacks of these."""
     log = (place / "serial.log").read_text(errors="replace")
     return ["the log does not say '%s'" % text for text in texts if text not in log]
+
+
+def smi_reported(place):
+    """What report.json lacks of the interrupt that selftest=smi raises."""
+    report = json.loads((place / "report.json").read_text())
+    told = [check["smi"] for check in report["checks"] if "smi" in check]
+    aside = {"pass": 1, "skip": 0, "error": 0, "fail": 0}
+    return [] if told == [{"interrupts": 1, "disturbed": 0, "set_aside": aside}] else [
+        "report.json says of the interrupt: %s" % told]
 
 
 def nothing_ran(place, log):

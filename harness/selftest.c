@@ -8,9 +8,19 @@
 
 #include <stdbool.h>
 
-/* A write there is a system management interrupt on chipsets of one vendor since PIIX4. */
-#define SMI_COMMAND_PORT 0xB2
-#define SMI_COMMAND      0x57 /* none that firmware is known to answer */
+#define ACPI_MODE 1 /* PM1a_CNT, SCI_EN */
+
+/* By the byte that changes nothing: ACPI's mode stays as it is. */
+static void raise_smi(struct run *run)
+{
+    const struct smi_command *smi = &run->platform->smi;
+
+    if (!smi->port) {
+        run_error(run, "selftest=smi: ACPI names no port that raises SMIs");
+        return;
+    }
+    io_out8(smi->port, io_in8(smi->control) & ACPI_MODE ? smi->enable : smi->disable);
+}
 
 static void hang(void)
 {
@@ -49,7 +59,7 @@ void selftest_apply(struct run *run)
         run->platform->raw_serial(broken, sizeof(broken) - 1);
         break;
     case SELFTEST_SMI:
-        io_out8(SMI_COMMAND_PORT, SMI_COMMAND);
+        raise_smi(run);
         break;
     case SELFTEST_FIRST:
     case SELFTEST_NONE:
