@@ -124,10 +124,12 @@ defects policies: $(IMAGE)
 	$(PYTHON) harness/trial.py --what $@ --image $(IMAGE) --out $(OUT) --accel $(ACCEL) -- $(ARGS)
 
 # The mutants are built and run in $(OUT)/mutants, from a copy of the sources.
-SEED ?= 1
-N    ?= 20
+SEED  ?= 1
+N     ?= 20
+FILES ?= model
 mutants: $(IMAGE)
-	$(PYTHON) harness/mutants.py --out $(OUT) --seed $(SEED) --count $(N) -- $(ARGS)
+	$(PYTHON) harness/mutants.py --out $(OUT) --files $(FILES) --seed $(SEED) --count $(N) \
+	    -- $(ARGS)
 
 fuzz: $(IMAGE)
 	$(PYTHON) harness/fuzz.py --image $(IMAGE) --out $(OUT) --accel $(ACCEL) -- $(ARGS)
@@ -189,7 +191,7 @@ help:
 	@echo 'make debug        the same as run-qemu, waiting for GDB'
 	@echo 'make defects      break the model in every way it knows: the suite must notice each'
 	@echo 'make policies     every open question answered otherwise: the suite must name it'
-	@echo 'make mutants      mechanical mistakes in the model, seen or not: SEED=1 N=20'
+	@echo 'make mutants      mechanical mistakes in FILES=model or ds, seen or not: SEED=1 N=20'
 	@echo 'make fuzz         generated programs, a million records and more; ARGS="seed=5"'
 	@echo 'make bench        speed figures, as ratios of one run'
 	@echo 'make wtr          the host tool for traces, at $(OUT)/wtr'

@@ -209,7 +209,10 @@ def trial_entries(out):
             for what in ("defects", "policies")] + [
         Entry("mutants", [sys.executable, "harness/mutants.py", "--out", "@", "--seed", "3",
                           "--count", "6"],
-              wants=[r"^mutants: [4-6] of 6 killed$"], seconds=600)]
+              wants=[r"^mutants: [4-6] of 6 killed$"], seconds=600),
+        Entry("mutants.ds", [sys.executable, "harness/mutants.py", "--out", "@", "--files",
+                             "ds", "--host", "--seed", "2", "--count", "16"],
+              wants=[r"^mutants: 1[0-6] of 16 killed$"], seconds=300)]
 
 
 def usage_entries(out):

@@ -1,12 +1,12 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""Mechanical mutants of the model: would the suite notice a mistake that nobody thought of?
+"""Mechanical mutants: would the suite notice a mistake that nobody thought of?
 
-A seed chooses places in hw/model/*.c; at each one constant is changed, one condition negated,
-one comparison shifted or one statement dropped. Every mutant is built in a tree of its own and
-the suite is run on it. Killed is a mutant under which a check fails, or a unit test of
-the model on the host; an error, a hang or a reset is an accident and counted apart; what passes
-as ever is a survivor, and is listed. EXPLAINED says of those that were met why no check can
-tell, or why it need not.
+A seed chooses places in the model, or in ds/ and the scheduler; at each one constant is changed,
+one condition negated, one comparison shifted or one statement dropped. Every mutant is built in
+a tree of its own and the checks that judge its subject are run on it. Killed is a mutant under
+which a check fails, or a unit test of the subject on the host; an error, a hang or a reset is an
+accident and counted apart; what passes as ever is a survivor, and is listed. EXPLAINED says of
+those that were met why no check can tell, or why it need not.
 """
 
 import argparse
@@ -16,10 +16,41 @@ import shutil
 import subprocess
 import sys
 import time
+from dataclasses import dataclass
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parent.parent
-MODEL = "hw/model"
+sys.path.insert(0, str(ROOT))
+from harness.mutants_host import HostBench      # noqa: E402
+
+@dataclass
+class Subject:
+    """What is mutated, and who judges: options of a run, and unit tests on the host."""
+    patterns: list
+    left_out: set       # tables and names
+    options: list
+    tests: str          # the slow ones, under the sanitizers; "" where a HostBench knows them
+    boring: str         # not worth a mutant
+
+    def paths(self, root=ROOT):
+        return [path for pattern in self.patterns for path in sorted(root.glob(pattern))
+                if path.name not in self.left_out]
+
+
+# Boring in the model: what only runs under a defect or a policy other than the first, the last
+# words of a host that gives up, counters for reports, and limits of caches and waiting. The
+# layers above it take long and need not judge it.
+SUBJECTS = {
+    "model": Subject(
+        ["hw/model/*.c"], {"defect.c", "policy.c", "config.c"}, ["skip=ds.*,task.*,boot.*"],
+        "test_model_*.c",
+        r"defect\(|policy\(|DEFECT_|POLICY_|panic|put_|stats\.|_LIMIT|_SLOTS|static_assert"
+        r"|_Static_assert|known|translations\[|run->|slot->|volatile"),
+    "ds": Subject(
+        ["ds/*.c", "guest/task.c", "guest/schedule.c", "hw/cross_call.c"],
+        {"error.c", "refusal.c"}, ["run=ds.*,task.*,smp.*,bts.pmi.*,bts.rules.*", "cpus=2"],
+        "", r"_TRIES|_TICKS|why|_Static_assert|pause"),
+}
 
 # (file, original line, mutated line): why it survives.
 EXPLAINED = {
@@ -36,15 +67,6 @@ EXPLAINED = {
     ("machine.c", "cpu->shadow = vmcb->control.interrupt_state & 1;", ";"):
     "a shadow lasts until the next branch: no clause says how soon an interrupt comes",
 }
-
-# Not worth a mutant: what only runs under a defect or a policy other than the first, the last
-# words of a host that gives up, counters for reports, and limits of caches and waiting.
-UNINTERESTING = re.compile(
-    r"defect\(|policy\(|DEFECT_|POLICY_|panic|put_|stats\.|_LIMIT|_SLOTS|static_assert"
-    r"|_Static_assert|known|translations\[|run->|slot->|volatile")
-# The checks that judge a processor; those of the layers above take long and need not.
-JUDGES = "skip=ds.*,task.*,boot.*"
-FILES_LEFT_OUT = {"defect.c", "policy.c", "config.c"}  # tables and names
 
 COMPARISONS = {"==": "!=", "!=": "==", "<": "<=", "<=": "<", ">": ">=", ">=": ">",
                "&&": "||", "||": "&&"}
@@ -103,31 +125,27 @@ def bodies(lines):
             comment = (comment or starts) and "*/" not in line
 
 
-def model_texts():
-    return {path.name: path.read_text() for path in (ROOT / MODEL).glob("*.c")}
-
-
-def candidates():
+def candidates(subject):
     """Every (file, line number, original, mutated), in a fixed order."""
     found = []
-    texts = model_texts()
-    for path in sorted((ROOT / MODEL).glob("*.c")):
-        if path.name in FILES_LEFT_OUT:
-            continue
-        lines = texts[path.name].split("\n")
+    boring = re.compile(subject.boring)
+    for path in subject.paths():
+        name = str(path.relative_to(ROOT))
+        lines = path.read_text().split("\n")
         for number in bodies(lines):
             line = lines[number]
-            if UNINTERESTING.search(line):
+            if boring.search(line):
                 continue
             for change in (negated, compared, other_constant, dropped):
-                found += [(path.name, number, line, other) for other in change(line)]
+                found += [(name, number, line, other) for other in change(line)]
     return found
 
 
 class Workshop:
     """A copy of the sources in which one file at a time is wrong."""
 
-    def __init__(self, out):
+    def __init__(self, out, subject):
+        self.subject = subject
         self.tree = out / "tree"
         self.out = out / "build"
         names = subprocess.run(["git", "ls-files", "-co", "--exclude-standard"], cwd=ROOT,
@@ -138,8 +156,9 @@ class Workshop:
             if (ROOT / name).is_file():
                 (self.tree / name).parent.mkdir(parents=True, exist_ok=True)
                 shutil.copy2(ROOT / name, self.tree / name)
-        self.texts = {path.name: path.read_text()
-                      for path in (self.tree / MODEL).glob("*.c")}
+        self.bench = None if subject.tests else HostBench(self.tree, out / "host")
+        self.texts = {str(path.relative_to(self.tree)): path.read_text()
+                      for path in subject.paths(self.tree)}
 
     def build(self, *targets):
         """True when the targets came out; the reason is in build.log."""
@@ -158,12 +177,14 @@ class Workshop:
         self.write(name, "\n".join(lines))
 
     def write(self, name, text):
-        (self.tree / MODEL / name).write_text(text)
-        (self.out / "obj" / MODEL / name).with_suffix(".o").unlink(missing_ok=True)
+        (self.tree / name).write_text(text)
+        (self.out / "obj" / name).with_suffix(".o").unlink(missing_ok=True)
 
     def failing_unit_test(self):
-        """The first of the model's unit tests on the host that fails, or None."""
-        for path in sorted((self.tree / "harness/tests").glob("test_model_*.c")):
+        """The first of the subject's unit tests on the host that fails, or None."""
+        if not self.subject.tests:
+            return None
+        for path in sorted((self.tree / "harness/tests").glob(self.subject.tests)):
             if not self.build("host/" + path.stem):
                 return path.stem
             try:
@@ -181,7 +202,7 @@ class Workshop:
         done = subprocess.run(
             [sys.executable, str(ROOT / "harness/run.py"), "--image",
              str(self.out / "BOOTX64.EFI"), "--out", str(place), "--check-timeout", "40",
-             "--timeout", "200", "--", JUDGES, *options], capture_output=True,
+             "--timeout", "200", "--", *self.subject.options, *options], capture_output=True,
             text=True, timeout=300, check=False)
         return done.returncode, done.stdout
 
@@ -191,8 +212,18 @@ def first_failure(text):
     return match[1] if match else "?"
 
 
-def verdict(shop, status, text):
-    """killed, accident or survived, with what there is to say about it."""
+def verdict(shop, mutant, place, args):
+    """killed, accident or survived, with what there is to say about it; None: it does not
+    compile, or is the image itself."""
+    if shop.bench and shop.bench.knows(mutant[0]):
+        unit = shop.bench.failing(mutant[0])
+        if unit:
+            return None if unit == "the compiler" else ("killed", "by " + unit)
+    if args.host:
+        return "survived", "the unit tests"
+    if not shop.build():  # the compiler knows it already
+        return None
+    status, text = shop.run(place, args.options)
     if status == 0:
         unit = shop.failing_unit_test()
         return ("killed", "by " + unit) if unit else ("survived", "")
@@ -207,10 +238,15 @@ def main():
     parser.add_argument("--out", default="out")
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--count", type=int, default=20)
+    parser.add_argument("--files", choices=SUBJECTS, default="model")
+    parser.add_argument("--host", action="store_true", help="the unit tests of ds/ alone")
     parser.add_argument("--list", action="store_true", help="show the choice, build nothing")
     parser.add_argument("options", nargs="*", help="options for the image")
     args = parser.parse_args()
-    everything = candidates()
+    subject = SUBJECTS[args.files]
+    everything = candidates(subject)
+    if args.host:
+        everything = [mutant for mutant in everything if mutant[0].startswith("ds/")]
     random.Random(args.seed).shuffle(everything)
     print("%d possible mutants, seed %d" % (len(everything), args.seed), flush=True)
     if args.list:
@@ -219,8 +255,10 @@ def main():
         return 0
     out = Path(args.out).resolve() / "mutants"
     out.mkdir(parents=True, exist_ok=True)
-    shop = Workshop(out)
-    if not shop.build() or shop.run(out / "sound", args.options)[0] != 0:
+    shop = Workshop(out, subject)
+    failing = shop.bench.prepare() if shop.bench else []
+    if failing or not args.host and (not shop.build() or
+                                     shop.run(out / "sound", args.options)[0] != 0):
         print("mutants: the suite does not pass undamaged, see %s" % out)
         return 2
     return trial(args, shop, everything, out)
@@ -235,13 +273,15 @@ def trial(args, shop, everything, out):
             break
         name, number, line, other = mutant
         shop.change(mutant)
-        if not shop.build():  # the compiler knows it already
-            shop.write(name, shop.texts[name])
+        found = verdict(shop, mutant, out / ("%03d" % (total + 1)), args)
+        shop.write(name, shop.texts[name])
+        if shop.bench and shop.bench.knows(name):
+            shop.bench.compile(shop.tree / name)
+        if not found:
             continue
         total += 1
-        word, why = verdict(shop, *shop.run(out / ("%03d" % total), args.options))
-        shop.write(name, shop.texts[name])
-        reason = EXPLAINED.get((name, line.strip(), other.strip()))
+        word, why = found
+        reason = EXPLAINED.get((Path(name).name, line.strip(), other.strip()))
         if word == "survived" and reason:
             word, why = "explained", reason
         counts[word] += 1
