@@ -1,12 +1,12 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """Mechanical mutants: would the suite notice a mistake that nobody thought of?
 
-A seed chooses places in the model, or in ds/ and the scheduler; at each one constant is changed,
-one condition negated, one comparison shifted or one statement dropped. Every mutant is built in
-a tree of its own and the checks that judge its subject are run on it. Killed is a mutant under
-which a check fails, or a unit test of the subject on the host; an error, a hang or a reset is an
-accident and counted apart; what passes as ever is a survivor, and is listed. EXPLAINED says of
-those that were met why no check can tell, or why it need not.
+A seed chooses places in the model, or in ds/ and the scheduler; at each one constant is
+changed, one condition negated, one comparison shifted or one statement dropped. Every mutant is
+built in a tree of its own and the checks that judge its subject are run on it. Killed is a
+mutant under which a check fails, or a unit test of the subject on the host; an error, a hang or
+a reset is an accident and counted apart; what passes as ever is a survivor, and is listed.
+EXPLAINED says of those that were met why no check can tell, or why it need not.
 """
 
 import argparse
