@@ -6,6 +6,7 @@
 #include "ds/broker.h"
 #include "harness/pmi_log.h"
 #include "hw/apic.h"
+#include "hw/regs.h"
 
 static void close_counting(void *arg)
 {
@@ -90,6 +91,28 @@ void counting_workload(struct counting *c, const struct workload *w, unsigned ri
          (unsigned long long)r->frame.vector, (unsigned long long)r->frame.rip);
 }
 
+static void set_cr4(void *value)
+{
+    cr4_write((uint64_t)(uintptr_t)value);
+}
+
+/* Ring 3's first three instructions, and a look: was the IRETQ that entered one of them? */
+bool counting_by_ring_after(struct counting *c)
+{
+    struct guest_run r = {.argument = 0};
+    struct counting own = *c;
+
+    own.enable = 0;
+    run_defer(c->run, set_cr4, (void *)(uintptr_t)cr4_read());
+    cr4_write(cr4_read() | CR4_PCE);
+    counting_add(&own, 0, PMC_INSTRUCTIONS, PMC_USR);
+    counting_workload(&own, trace_find(c->run, "count.rdpmc"), 3, &r);
+    counting_remove_all(&own);
+    REQUIRE(c->run, r.result == 3 || r.result == 4, "%llu instructions before ring 3's fourth",
+            (unsigned long long)r.result);
+    return r.result == 4;
+}
+
 uint64_t counting_read(struct counting *c, unsigned counter)
 {
     uint64_t value = 0;
@@ -128,7 +151,8 @@ static bool on_pmi(struct trap_frame *frame, void *arg)
 
     if (pmi->count++ == 0)
         note(pmi, frame);
-    counting_clear_status(pmi->counting);
+    if (!pmi->keeps_status)
+        counting_clear_status(pmi->counting);
     if (pmi->period && pmc_read(pmi->counter, &value) == 0)
         pmc_write(&pmi->counting->pmc, pmi->counter, value - pmi->period);
     if (!pmi->keeps_mask)

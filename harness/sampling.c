@@ -236,6 +236,7 @@ struct sampled_steps sampling_steps(struct run *run, const struct workload *w,
     static struct sampled_step *pool;
     struct oracle oracle = {.edges = witness_edges(run), .max = WITNESS_EDGES};
     struct guest_run r = {.workload = w, .argument = argument};
+    struct witness_counts counts;
     struct step_list list;
 
     if (!pool)
@@ -246,11 +247,13 @@ struct sampled_steps sampling_steps(struct run *run, const struct workload *w,
     oracle.listener = &list;
     NEED(run, oracle_step(trace_guest(run), &r, &oracle), "the oracle lost %s: %s", w->name,
          oracle.error);
-    return (struct sampled_steps){.steps = pool,
-                                  .count = list.count,
-                                  .instructions = oracle.instructions,
-                                  .whole = list.count == SAMPLING_STEPS ||
-                                           list.count + 1 == oracle.instructions};
+    counts = witness_counts(&oracle);
+    return (struct sampled_steps){
+        .steps = pool,
+        .count = list.count,
+        .instructions = oracle.instructions,
+        .whole = !counts.events && counts.entries == 1 &&
+                 (list.count == SAMPLING_STEPS || list.count + 1 == oracle.instructions)};
 }
 
 /* Bits that the oracle's own stepping sets, and the one that says nothing. */

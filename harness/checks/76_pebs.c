@@ -267,19 +267,25 @@ CHECK(fixed_field, .name = "pebs.reset.fixed_field", .clauses = "LAY-04 LAY-05",
            (unsigned long long)period);
 }
 
-/* Bits beyond the counter's width: the manual first said 40, then all and the excess ignored.
+/*
+ * The manual first gave the field 40 bits, then all of them with the excess ignored. A value
+ * with bits in all three ranges, far from an overflow, shows which of them arrive.
  */
 CHECK(wide_reset, .name = "pebs.reset.width", .clauses = "LAY-06", .kind = CHARACTERISE,
       .needs = NEED_PEBS)
 {
+    const uint64_t low = 0x12345, high = 1ull << 47 | 1ull << 41, beyond = 1ull << 63;
+    uint64_t loaded, events = sampling_loop_length(run, 20);
     struct sampling s;
-    uint64_t left, mask, events = sampling_loop_length(run, 20);
 
     sampling_open_one(run, &s, &(struct sampling_setup){0}, PERIOD);
-    mask = pmc_mask(&s.counting.pmc, 0);
-    s.trace.area->pebs_reset[0] = -1000ull; /* every bit of 64 */
+    s.trace.area->pebs_reset[0] = beyond | high | low;
     sampling_loop(&s, 20);
-    left = mask + 1 - counting_read(&s.counting, 0) + events - PERIOD - 1;
     EXPECT_EQ(run, sampling_count(&s), 1, "records");
-    run_observe(run, "pebs.reset-excess", left == 1000 ? "ignored" : "counts");
+    loaded = counting_read(&s.counting, 0) - (events - PERIOD - 1);
+    run_observe(run, "bts.pebs-reset-bits",
+                loaded == (high | low) ? "whole"
+                : loaded == low        ? "40"
+                                       : "others");
+    EXPECT_EQ(run, loaded & 0xFFFFFFFFFF, low, "bits 39:0 of what was loaded");
 }

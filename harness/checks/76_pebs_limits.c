@@ -78,7 +78,7 @@ CHECK(masked, .name = "pebs.pmi.masked_entry", .clauses = "PEBS-05 INT-01", .kin
 
 CHECK(freezes, .name = "pebs.pmi.freeze", .clauses = "INT-11", .kind = MUST, .needs = NEED_PEBS)
 {
-    struct counting_pmi pmi = {.keeps_mask = true, .counter = PMC_FIXED};
+    struct counting_pmi pmi = {.keeps_mask = true, .keeps_status = true, .counter = PMC_FIXED};
     struct sampling s;
 
     sampling_open_one(run, &s, &(struct sampling_setup){.threshold_records = 1}, PERIOD);

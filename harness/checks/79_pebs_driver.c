@@ -167,7 +167,10 @@ static uint64_t branches_alone(struct run *run)
     return c.branches;
 }
 
-/* Branches of ring 3 are the same in number; the handler's own add to the trace. */
+/*
+ * Branches of ring 3 are the same in number; the handler's own add to the trace. An interrupt
+ * adds two events at most, where its delivery and the IRETQ out of it count for ring 3.
+ */
 CHECK(three, .name = "pebs.driver.three_causes", .clauses = "INT-05 INT-07 PEBS-01 PMC-07",
       .kind = SOFTWARE, .needs = NEED_PEBS | NEED_BTS)
 {
@@ -177,6 +180,7 @@ CHECK(three, .name = "pebs.driver.three_causes", .clauses = "INT-05 INT-07 PEBS-
 
     for (unsigned causes = 1; causes < 8; causes++) {
         bool bts = causes & 1, pebs = causes & 2, alarm = causes & 4;
+        uint64_t most;
 
         open_causes(run, &c, bts ? 100 : 0, pebs ? 3 : 0, alarm);
         run_causes(&c, alarm);
@@ -188,10 +192,16 @@ CHECK(three, .name = "pebs.driver.three_causes", .clauses = "INT-05 INT-07 PEBS-
                (unsigned long long)c.pmi.claimed);
         EXPECT(run, (c.pmi.sampled.claimed > 0) == pebs, "causes %u: %llu interrupts of PEBS",
                causes, (unsigned long long)c.pmi.sampled.claimed);
-        EXPECT(run, c.alarms == (alarm ? oracle.instructions / 100 : 0),
+        most = oracle.instructions +
+               2 * (c.pmi.claimed + c.pmi.sampled.claimed + c.pmi.overflows + 1);
+        EXPECT(run,
+               alarm ? c.alarms >= oracle.instructions / 100 && c.alarms <= most / 100
+                     : c.alarms == 0,
                "causes %u: %llu alarms of %llu instructions", causes,
                (unsigned long long)c.alarms, (unsigned long long)oracle.instructions);
-        EXPECT(run, c.sampled == oracle.instructions / (PERIOD + 1),
+        EXPECT(run,
+               c.sampled >= oracle.instructions / (PERIOD + 1) &&
+                   c.sampled <= most / (PERIOD + 1),
                "causes %u: %llu samples of %llu instructions", causes,
                (unsigned long long)c.sampled, (unsigned long long)oracle.instructions);
         EXPECT(run, c.pmi.lost == 0 && c.pmi.bad == 0 && c.branches >= alone,
