@@ -24,4 +24,9 @@ _start:
         call exit
         ud2
 
+; Without any .data ld gives .bss the file offset 0, and perf then takes its symbols for the
+; code that lies as far behind the program's beginning.
+        section .data
+        dq 0
+
         section .note.GNU-stack noalloc noexec nowrite progbits

@@ -71,6 +71,24 @@ def branches_and_symbols(tools):
     return "%d branches" % total
 
 
+def own_runtime(tools):
+    """Programs of `make program`: perf finds their functions, whatever .bss they have."""
+    total = 0
+    for program in sorted((tools.wtr_path.parent / "programs").iterdir()):
+        if program.name not in ("calls", "primes", "strings"):
+            continue
+        trace, steps = tools.record(program)
+        truth = Truth(program, steps)
+        text = perf("script", "-i", export(tools, trace), "--itrace=b", "-F",
+                    "ip,sym,symoff,addr")
+        got = [(int(a, 16), b, int(c, 16), d) for a, b, c, d in
+               re.findall(r"^ *%s => +%s$" % (PLACE, PLACE), text, re.M)]
+        same(got, expected_pairs(truth), program.name)
+        total += len(got)
+    assert total
+    return "%d branches" % total
+
+
 def c_library(tools):
     """A program of 2000 functions: perf and wtr agree on every name but that of .plt."""
     program = tools.place / "libc"
@@ -254,5 +272,5 @@ if __name__ == "__main__":
                                                   capture_output=True).returncode:
         print("SKIP: perf is not installed (package linux-perf)")
         sys.exit(0)
-    sys.exit(run_tests([branches_and_symbols, c_library, moved_image, kinds, report, gaps,
+    sys.exit(run_tests([branches_and_symbols, own_runtime, c_library, moved_image, kinds, report, gaps,
                         threads, samples, same_twice, moved_program]))
