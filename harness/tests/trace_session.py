@@ -133,6 +133,25 @@ def unlike(program, target, at, value):
     return target
 
 
+def dynamic(target):
+    """A program that wants its libraries at run time."""
+    source = target.with_suffix(".c")
+    source.write_text("int main(void) { return 0; }\n")
+    subprocess.run(["gcc", "-no-pie", "-o", target, source], check=True)
+    return target
+
+
+def segment(program, target, number, **fields):
+    """A copy with other fields in one of its program headers, named as in <elf.h>."""
+    at = struct.unpack_from("<Q", program.read_bytes(), 32)[0] + 56 * number
+    places = {"flags": (4, "<I"), "vaddr": (16, "<Q"), "memsz": (40, "<Q")}
+    copy = program
+    for name, value in fields.items():
+        offset, form = places[name]
+        copy = unlike(copy, target, at + offset, struct.pack(form, value))
+    return copy
+
+
 def files(session):
     """Files that are no program to trace: one line each, status 3, nothing run."""
     good, place = session.out / "programs/fib", session.place
@@ -143,7 +162,14 @@ def files(session):
     wrong = [(text, "is not an ELF file"), (short, "is cut short"),
              (unlike(good, place / "32-bit", 4, b"\1"), "is a 32-bit program"),
              (Path("/bin/true"), "is position-independent"),
-             (unlike(good, place / "entry", 24, struct.pack("<Q", 16)), "does not start in")]
+             (unlike(good, place / "entry", 24, struct.pack("<Q", 16)), "does not start in"),
+             (dynamic(place / "dynamic"), "needs shared libraries"),
+             (segment(good, place / "overlap", 1, vaddr=0x400010), "has segments that overlap"),
+             (segment(good, place / "high", 1, vaddr=0xFFFFFFFF80401000), "has a segment at 0"),
+             (segment(good, place / "zero", 0, vaddr=0), "has a segment at 0"),
+             (segment(good, place / "wx", 1, flags=7), "has a segment both writable"),
+             (segment(good, place / "huge", 3, memsz=0xB0000000), "needs more memory"),
+             (segment(good, place / "endless", 3, memsz=(1 << 64) - 1), "has a segment at 0")]
     for path, words in wrong:
         said = session.trace(path, status=3).splitlines()[-1]
         session.same(said.startswith("status: 3 %s %s" % (path.name, words)), True, said)
