@@ -272,5 +272,5 @@ if __name__ == "__main__":
                                                   capture_output=True).returncode:
         print("SKIP: perf is not installed (package linux-perf)")
         sys.exit(0)
-    sys.exit(run_tests([branches_and_symbols, own_runtime, c_library, moved_image, kinds, report, gaps,
-                        threads, samples, same_twice, moved_program]))
+    sys.exit(run_tests([branches_and_symbols, own_runtime, c_library, moved_image, kinds,
+                        report, gaps, threads, samples, same_twice, moved_program]))
