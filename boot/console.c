@@ -131,6 +131,14 @@ static bool begins(const char *line, size_t bytes, const char *word)
     return bytes >= length && memcmp(line, word, length) == 0;
 }
 
+/* What a photograph of the screen must show beside the verdict. */
+static bool is_identity(const char *line, size_t bytes)
+{
+    return !screen_is_panel() &&
+           (begins(line, bytes, "# cpu=") || begins(line, bytes, "# provider=") ||
+            begins(line, bytes, "# results: "));
+}
+
 void console_recall_failures(void)
 {
     unsigned shown = 0;
@@ -146,6 +154,9 @@ void console_recall_failures(void)
             detail_bytes = 0;
         } else if (at == detail && begins(log_text + at, bytes, "# ")) {
             detail_bytes = bytes;
+        } else if (is_identity(log_text + at, bytes)) {
+            screen_write(log_text + at, bytes + 1);
+            shown++;
         } else if (begins(log_text + at, bytes, "not ok ")) {
             screen_write(log_text + at, bytes + 1);
             if (detail_bytes > 0)

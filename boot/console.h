@@ -28,7 +28,7 @@ void console_hold(void);
 void console_ahead(const char *text);
 void console_release(void);
 
-/* Shows the failed results once more, on the screen alone: most have scrolled away. */
+/* Shows machine and failed results once more, on the screen alone: most has scrolled away. */
 void console_recall_failures(void);
 
 /* All lines so far, each ended by LF. */

@@ -57,7 +57,7 @@ static uint32_t *row_pixels;
 static unsigned scale, columns, rows, at_row;
 static struct {
     char group[64], step[64];
-    unsigned pass, skip, bad;
+    unsigned planned, pass, skip, bad;
 } progress;
 
 /* Said early, and still wanted beside the verdict. */
@@ -137,8 +137,9 @@ static void draw_status(void)
     char text[COLUMNS_MAX];
 
     draw_row(0, text,
-             fmt(text, sizeof(text), " waymark  pass %u  not ok %u  skip %u  %s  %s",
-                 progress.pass, progress.bad, progress.skip, progress.group, progress.step),
+             fmt(text, sizeof(text), " waymark  %u of %u  pass %u  not ok %u  skip %u  %s  %s",
+                 progress.pass + progress.bad + progress.skip, progress.planned, progress.pass,
+                 progress.bad, progress.skip, progress.group, progress.step),
              STATUS);
 }
 
@@ -228,6 +229,10 @@ static void take_line(const char *line, size_t bytes)
         draw_status();
     } else if ((rest = behind(line, bytes, "# group ")) != NULL) {
         keep(progress.group, rest, end);
+    } else if ((rest = behind(line, bytes, "1..")) != NULL) {
+        for (progress.planned = 0; rest < end && *rest >= '0' && *rest <= '9'; rest++)
+            progress.planned = progress.planned * 10 + (unsigned)(*rest - '0');
+        body_line(line, bytes, INK);
     } else if (behind(line, bytes, "ok ") != NULL) {
         bool skipped = false;
 

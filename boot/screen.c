@@ -74,6 +74,11 @@ void screen_init(bool serial_in_use, const struct options *options)
     }
 }
 
+bool screen_is_panel(void)
+{
+    return panel;
+}
+
 void screen_describe(char *text, size_t bytes)
 {
     EFI_GUID id = EFI_GRAPHICS_OUTPUT_PROTOCOL_GUID;

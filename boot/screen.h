@@ -17,6 +17,9 @@ void screen_init(bool serial_in_use, const struct options *options);
 /* "screen 100x31 on 1280x800": characters and, where firmware tells, pixels; "" without one. */
 void screen_describe(char *text, size_t bytes);
 
+/* True for a screen of our own, which keeps identity and verdict together by itself. */
+bool screen_is_panel(void);
+
 /* Lines ended by LF. */
 void screen_write(const char *text, size_t bytes);
 

@@ -135,7 +135,7 @@ class Pages:
 
 
 def main(own, *reports):
-    own = Path(own)
+    own = Path(own).resolve()
     own.mkdir(parents=True, exist_ok=True)
     bad, good = own / "fail.html", own / "pass.html"
     bad.write_text(report_html.page(failing()), encoding="utf-8")
