@@ -2,7 +2,8 @@
 """Several runs beside one another: run.py compare A B C...; fingerprint differences first.
 
 Each A is a report.json or a folder with one: of different machines, firmware, microcode,
-emulators or policies.  What is the same everywhere is counted, not listed.
+emulators or policies.  What is the same everywhere is counted, not listed; what some runs do not
+say at all stands behind what they contradict one another in.
 """
 
 import argparse
@@ -15,6 +16,11 @@ ABSENT = "-"
 NO_IDENTITY = {"image", "run"}
 
 
+def contradict(values):
+    """True when two runs say different things; saying nothing is none of them."""
+    return len(set(values) - {ABSENT}) > 1
+
+
 class Matrix:
     """The reports, a letter for each, and the rows in which they differ."""
 
@@ -22,7 +28,7 @@ class Matrix:
         self.paths = paths
         self.reports = reports
         self.letters = [chr(ord("A") + i) if i < 26 else "#%d" % i for i in range(len(paths))]
-        self.same = {}
+        self.same, self.apart = {}, {}
         self.sections = [
             ("fingerprint", self.rows("fingerprint", [r["observations"] for r in reports])),
             ("verdicts", self.rows("verdicts", [
@@ -40,7 +46,16 @@ class Matrix:
                  for name in names]
         differing = [row for row in table if len(set(row[1])) > 1]
         self.same[title] = len(table) - len(differing)
-        return sorted(differing) if title != "identity" else differing
+        self.apart[title] = sum(contradict(values) for _, values in differing)
+        # A stable sort: identity keeps its own order otherwise.
+        return sorted(sorted(differing) if title != "identity" else differing,
+                      key=lambda row: not contradict(row[1]))
+
+    def heading(self, title):
+        """The counts of a section."""
+        rows = dict(self.sections)[title]
+        return "%s: %d differ, %d not in every run, %d are the same" % (
+            title, self.apart[title], len(rows) - self.apart[title], self.same[title])
 
     def differs(self):
         """True when fingerprints or verdicts do; identities may."""
@@ -58,7 +73,7 @@ def text(matrix):
     yield from ("%s  %s (%s)" % row for row in matrix.columns())
     for title, rows in matrix.sections:
         yield ""
-        yield "%s: %d differ, %d are the same" % (title, len(rows), matrix.same[title])
+        yield matrix.heading(title)
         table = [("", matrix.letters)] + rows if rows else []
         widths = [max(len(row[1][i]) for row in table) for i in range(len(matrix.letters))] \
             if table else []
@@ -77,13 +92,13 @@ def page(matrix):
                             for letter, path, words in matrix.columns()),
               style="padding:0")
     for title, rows in matrix.sections:
-        body += e("h2", "%s: %d differ, %d are the same" % (
-            title.capitalize(), len(rows), matrix.same[title]))
+        body += e("h2", matrix.heading(title).capitalize())
         head = e("tr", "".join(e("th", safe(word), scope="col")
                                for word in ["name"] + matrix.letters))
         cells = "".join(e("tr", e("td", safe(name), class_="name") + "".join(
             e("td", report_html.tag(value) if value in report_html.VERDICTS else safe(value),
-              class_="value") for value in values)) for name, values in rows)
+              class_="value apart" if contradict((value, values[0])) else "value")
+            for value in values)) for name, values in rows)
         if rows:
             body += e("div", e("table", e("thead", head) + e("tbody", cells)),
                       style="overflow-x:auto", tabindex=0)

@@ -15,7 +15,7 @@ ROOT = Path(__file__).resolve().parent.parent.parent
 if __name__ == "__main__":
     sys.path[0] = str(ROOT)
 
-from harness import report_html  # noqa: E402
+from harness import compare, report_html  # noqa: E402
 from harness.tests import browser, sample  # noqa: E402
 
 SIZES = ((1280, 900, False), (390, 844, True))
@@ -60,6 +60,17 @@ def failing():
     report["host"] = {"status": 1, "reason": "1 of 5 checks failed", "source": "image",
                       "problems": [HOSTILE], "seconds": 7.25}
     return report
+
+
+def compared(own):
+    """The page of three runs that differ in an observation and in a verdict."""
+    other = sample.report(sample.changed(1, "fail", "no"))
+    other["observations"] = {**other["observations"], "bts.wrap.moment": HOSTILE}
+    path = own / "compare.html"
+    path.write_text(compare.page(compare.Matrix(
+        ["a.json", "b.json", "c.json"], [sample.report(), other, sample.report()])),
+        encoding="utf-8")
+    return path
 
 
 class Pages:
@@ -149,6 +160,9 @@ def main(own, *reports):
         session = Pages(one, own)
         for name, path in pages.items():
             session.look(name, path)
+        session.look("compare", compared(own))
+        session.expect(session.number("document.querySelectorAll('td.apart').length") == 2,
+                       "what differs is not marked")
         session.side_by_side(bad)
         session.harmless()
         session.keyboard()

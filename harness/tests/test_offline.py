@@ -124,7 +124,8 @@ class Compare(unittest.TestCase):
         self.assertEqual(status, 1)
         rows = [line.split() for line in out.splitlines()]
         order = [row[0] for row in rows if row and len(row) == 4 and row[0] != "A"]
-        self.assertEqual(order, ["bts.new", "bts.wrap.moment", "bts.enum.ds"])
+        self.assertEqual(order, ["bts.wrap.moment", "bts.new", "bts.enum.ds"])
+        self.assertIn("fingerprint: 1 differ, 1 not in every run, 0 are the same", out)
         self.assertIn(["bts.new", "-", "1", "-"], rows)
         self.assertIn(["bts.enum.ds", "pass", "fail", "pass"], rows)
         self.assertIn("before&lt;b&gt;", page)
