@@ -7,7 +7,8 @@
 #include "hw/user.h"
 
 #define PF_WRITE         (1u << 1) /* page-fault error code: the access was a write */
-#define DEFAULT_WATCHDOG 100000000u
+
+uint32_t guest_watchdog_ticks = 100000000;
 
 bool events_from_workload(const struct guest *g, const struct trap_frame *frame)
 {
@@ -117,7 +118,7 @@ static bool on_interrupt(struct trap_frame *frame, void *arg)
 void events_arm_watchdog(struct guest *g)
 {
     if (g->run->ring && g->run->interrupts)
-        apic_timer_oneshot(g->run->budget_ticks ? g->run->budget_ticks : DEFAULT_WATCHDOG);
+        apic_timer_oneshot(g->run->budget_ticks ? g->run->budget_ticks : guest_watchdog_ticks);
 }
 
 static bool on_timer(struct trap_frame *frame, void *arg)

@@ -22,11 +22,12 @@ enum guest_end {
 
 struct guest_run {
     const struct workload *workload;
-    unsigned ring;         /* 0 to 3; 1 and 2 in the kernel's view, on a stack of one page */
-    uint64_t argument;     /* first quadword of the data page */
-    bool interrupts;       /* IF at entry (ring 3 only: in ring 0 the bracket's IF stays) */
-    bool step;             /* TF at entry (ring 3 only) */
-    uint32_t budget_ticks; /* watchdog in APIC timer ticks, with interrupts; 0 = default */
+    unsigned ring;     /* 0 to 3; 1 and 2 in the kernel's view, on a stack of one page */
+    uint64_t argument; /* first quadword of the data page */
+    bool interrupts;   /* IF at entry (ring 3 only: in ring 0 the bracket's IF stays) */
+    bool step;         /* TF at entry (ring 3 only) */
+    uint32_t
+        budget_ticks; /* watchdog in APIC timer ticks, with interrupts; 0 = the one below */
     /* out */
     enum guest_end end;
     struct trap_frame frame; /* registers at the end; the fault's frame with GUEST_FAULTED */
@@ -91,6 +92,10 @@ bool guest_open_low(struct guest *g);
 uint64_t guest_made_base(void);
 /* Puts count bytes of it at this offset. False: page pool empty. */
 bool guest_load(struct guest *g, const uint8_t *bytes, size_t offset, size_t count);
+
+/* Ticks of the APIC timer that ring 3 may run with interrupts on; who knows its rate sets it.
+ */
+extern uint32_t guest_watchdog_ticks;
 
 /* Resets stack and data pages, then enters the workload: guest_prepare, the call,
  * guest_finish. */

@@ -17,10 +17,13 @@
 #include "harness/snapshot.h"
 #include "harness/soak.h"
 #include "harness/suite.h"
+#include "harness/tasks.h"
 #include "harness/unwind.h"
 #include "hw/regs.h"
 #include "hw/trap.h"
 #include "hw/user.h"
+
+#define WATCHDOG_US 10000000u /* ample on an emulator that has to share its processor, too */
 
 static struct run *running; /* the check that an unexpected trap belongs to */
 
@@ -268,6 +271,7 @@ static uint64_t execute_machine(void *arg)
 
     execute_ready();
     cores_note();
+    guest_watchdog_ticks = tasks_ticks(WATCHDOG_US);
     for (size_t i = range->first; i < range->end; i++)
         if (registry_at(i)->selected)
             execute_one(registry_at(i));

@@ -1,8 +1,9 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """One image on many emulators: versions of QEMU, machines, processors, firmware builds.
 
-matrix.py --qemu 7.2=qemu-system-x86_64 --qemu 10.0=/opt/q10/qemu ...  Every cell is a run of
-the whole suite.  The table gives the seconds to the banner and to the verdict, and what
+matrix.py --qemu 7.2=qemu-system-x86_64 --root trixie=/var/roots/trixie ...  A root is a folder
+that harness/emulator_root.sh made: the QEMU and the OVMF of a Debian release.  Every cell is a
+run of the whole suite.  The table gives the seconds to the banner and to the verdict, and what
 differs from the first cell; the reports lie in the output folder for `run.py compare`.
 """
 
@@ -11,6 +12,7 @@ import contextlib
 import io
 import os
 import re
+import shlex
 import subprocess
 import sys
 import time
@@ -23,6 +25,7 @@ if __name__ == "__main__":
 from harness import compare, qemu, rejudge, run  # noqa: E402
 
 FOLDER = "/usr/share/OVMF/"
+LIBRARIES = "/usr/lib/x86_64-linux-gnu"
 FIRMWARE = {"4M": ("OVMF_CODE_4M.fd", "OVMF_VARS_4M.fd"),
             "2M": ("OVMF_CODE.fd", "OVMF_VARS.fd"),
             "4M-secboot": ("OVMF_CODE_4M.secboot.fd", "OVMF_VARS_4M.fd")}
@@ -53,14 +56,25 @@ def version(words):
     return int(found[1]), int(found[2])
 
 
-def cells(name, command):
-    """What is run on one QEMU."""
-    env = {"QEMU": command}
+def in_root(root):
+    """The environment in which a root's own QEMU runs from outside, with its own libraries."""
+    root = Path(root).resolve()
+    words = [root / "lib64/ld-linux-x86-64.so.2", "--library-path", str(root) + LIBRARIES,
+             root / "usr/bin/qemu-system-x86_64", "-L", root / "usr/share/qemu"]
+    if not words[3].is_file():
+        raise qemu.Missing("%s holds no QEMU: harness/emulator_root.sh makes such a folder"
+                           % root)
+    return {"QEMU": shlex.join(map(str, words)),
+            "QEMU_MODULE_DIR": "%s%s/qemu" % (root, LIBRARIES)}
+
+
+def cells(name, env, folder=FOLDER):
+    """What is run on one QEMU, with the firmware of a folder."""
     number = version(qemu.find_qemu(env))
 
     def firmware(kind):
         code, variables = FIRMWARE[kind]
-        return dict(env, OVMF_CODE=FOLDER + code, OVMF_VARS=FOLDER + variables)
+        return dict(env, OVMF_CODE=folder + code, OVMF_VARS=folder + variables)
 
     def cell(label, kind="4M", words=(), options=()):
         return Cell("%s %s" % (name, label), list(words), firmware(kind), list(options))
@@ -69,10 +83,13 @@ def cells(name, command):
              cell("pc", words=["--machine", "pc"]),
              cell("pc cpus=4", words=["--machine", "pc"], options=["cpus=4"]),
              cell("q35 EPYC", words=["--cpu", "EPYC"]),
+             cell("q35 max", words=["--cpu", "max", "--profile", "qemu-max"]),
+             cell("q35 nosvm", words=["--cpu", "Haswell", "--profile", "qemu-nosvm"]),
              cell("q35 2M", kind="2M"),
              cell("q35 secboot", kind="4M-secboot", words=["--machine", "q35,smm=on"])]
     if number >= X2APIC_SINCE:
-        found.append(cell("q35 x2apic", options=["x2apic=1"]))
+        found += [cell("q35 x2apic", options=["x2apic=1"]),
+                  cell("q35 x2apic cpus=4", options=["x2apic=1", "cpus=4"])]
     return [one for one in found if Path(one.env["OVMF_CODE"]).is_file()]
 
 
@@ -114,18 +131,29 @@ def row(cell, first):
         difference(first, cell.report) if cell.status in (0, 1) else cell.reason)
 
 
+def everything(args):
+    """The cells of all versions, those alone whose names hold the words of --only."""
+    pairs = args.qemu or ([] if args.root else ["installed=qemu-system-x86_64"])
+    found = [cell for name, command in (pair.split("=", 1) for pair in pairs)
+             for cell in cells(name, {"QEMU": command})]
+    found += [cell for name, root in (pair.split("=", 1) for pair in args.root)
+              for cell in cells(name, in_root(root), str(Path(root).resolve()) + FOLDER)]
+    return [cell for cell in found if args.only in cell.name]
+
+
 def main():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--image", type=Path, default=Path("out/BOOTX64.EFI"))
     parser.add_argument("--out", type=Path, default=Path("out/matrix"))
     parser.add_argument("--qemu", action="append", metavar="NAME=COMMAND",
                         help="a version to try; default: the installed one")
+    parser.add_argument("--root", action="append", metavar="NAME=FOLDER", default=[],
+                        help="the same from a folder of harness/emulator_root.sh")
     parser.add_argument("--only", default="", help="cells whose name holds these words")
     args = parser.parse_args()
     try:
-        found = [cell for pair in args.qemu or ["installed=qemu-system-x86_64"]
-                 for cell in cells(*pair.split("=", 1)) if args.only in cell.name]
-    except (qemu.Missing, TypeError, OSError) as error:
+        found = everything(args)
+    except (qemu.Missing, ValueError, OSError) as error:
         print("matrix: %s" % error)
         return 3
     started = time.monotonic()

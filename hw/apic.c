@@ -17,22 +17,24 @@
 #define TIMER_DIVIDE_BY_16 0x3u
 
 /*
- * What IA32_APIC_BASE said when it was last read: an EOI must not cost an RDMSR, which is an
- * exit under a hypervisor. All processors of a run are in the same mode.
+ * Asked at every access: processors change mode one after the other, and the one that booted
+ * goes back to firmware's mode while the others stay in ours. Where the page is is asked along.
  */
-static enum apic_mode current_mode;
-static volatile uint8_t *page; /* NULL: not asked yet */
-
-enum apic_mode apic_mode(void)
+static enum apic_mode mode_at(volatile uint8_t **page)
 {
     uint64_t base = msr_read(MSR_IA32_APIC_BASE);
 
+    *page = (volatile uint8_t *)(base & APIC_BASE_ADDRESS);
     if (!(base & APIC_BASE_EN))
-        current_mode = APIC_OFF;
-    else
-        current_mode = base & APIC_BASE_EXTD ? APIC_X2APIC : APIC_XAPIC;
-    page = (volatile uint8_t *)(base & APIC_BASE_ADDRESS);
-    return current_mode;
+        return APIC_OFF;
+    return base & APIC_BASE_EXTD ? APIC_X2APIC : APIC_XAPIC;
+}
+
+enum apic_mode apic_mode(void)
+{
+    volatile uint8_t *page;
+
+    return mode_at(&page);
 }
 
 bool apic_enter_x2apic(void)
@@ -51,7 +53,6 @@ void apic_leave_x2apic(void)
 
     msr_write(MSR_IA32_APIC_BASE, base & ~(APIC_BASE_EN | APIC_BASE_EXTD));
     msr_write(MSR_IA32_APIC_BASE, (base & ~APIC_BASE_EXTD) | APIC_BASE_EN);
-    apic_mode();
 }
 
 static uint32_t x2apic_msr(enum apic_register reg)
@@ -62,9 +63,9 @@ static uint32_t x2apic_msr(enum apic_register reg)
 /* ICR and ICR_HIGH are one 64-bit MSR in x2APIC mode; its upper half is no register there. */
 uint32_t apic_read(enum apic_register reg)
 {
-    if (!page)
-        apic_mode();
-    if (current_mode != APIC_X2APIC)
+    volatile uint8_t *page;
+
+    if (mode_at(&page) != APIC_X2APIC)
         return *(volatile uint32_t *)(page + reg);
     if (reg == APIC_ICR_HIGH)
         return (uint32_t)(msr_read(x2apic_msr(APIC_ICR)) >> 32);
@@ -73,9 +74,9 @@ uint32_t apic_read(enum apic_register reg)
 
 void apic_write(enum apic_register reg, uint32_t value)
 {
-    if (!page)
-        apic_mode();
-    if (current_mode != APIC_X2APIC)
+    volatile uint8_t *page;
+
+    if (mode_at(&page) != APIC_X2APIC)
         *(volatile uint32_t *)(page + reg) = value;
     else if (reg != APIC_ICR_HIGH)
         msr_write(x2apic_msr(reg), value);
@@ -85,7 +86,7 @@ uint32_t apic_id(void)
 {
     uint32_t id = apic_read(APIC_ID);
 
-    return current_mode == APIC_X2APIC ? id : id >> 24;
+    return apic_mode() == APIC_X2APIC ? id : id >> 24;
 }
 
 void apic_eoi(void)
@@ -108,7 +109,7 @@ static void send(uint32_t destination, uint32_t command)
 {
     irqflags_t flags;
 
-    if (current_mode == APIC_X2APIC) {
+    if (apic_mode() == APIC_X2APIC) {
         msr_write(x2apic_msr(APIC_ICR), (uint64_t)destination << 32 | command);
         return;
     }

@@ -103,7 +103,6 @@ void cpu_load(struct cpu *cpu, uint64_t cr3)
     msr_write(MSR_IA32_FS_BASE, 0);
     msr_write(MSR_IA32_GS_BASE, 0);
     msr_write(MSR_IA32_KERNEL_GS_BASE, 0);
-    apic_mode();
     cpu->apic_id = apic_id();
     cpu->frame = NULL;
     cpu->user = NULL;
