@@ -56,6 +56,9 @@ test_generate_LIBS := $(GUEST_HOST_LIBS)
 HOST_TESTS += test_fuzz_shrink
 test_fuzz_shrink_SRCS := harness/tests/test_fuzz_shrink.c harness/fuzz_shrink.c
 
+HOST_TESTS += test_hw_pmc
+test_hw_pmc_SRCS = harness/tests/test_hw_pmc.c hw/pmc.c
+
 HOST_TESTS += test_hw_paging
 test_hw_paging_SRCS = harness/tests/test_hw_paging.c hw/paging.c
 # The assembly of the image itself; plain code, for exact branches and handlers that may print.
