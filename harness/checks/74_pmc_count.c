@@ -191,6 +191,19 @@ CHECK(slope, .name = "pmc.count.slope", .clauses = "PMC-04", .kind = MUST, .need
         }
 }
 
+/* Many of them: none is lost on the way, whatever comes in between. */
+CHECK(many, .name = "pmc.count.many", .clauses = "PMC-04", .kind = MUST, .needs = NEED_PMC)
+{
+    const struct workload *w = trace_find(run, "bench.loop");
+    uint64_t rounds = run_count_of(run, 2000000, 1000), none;
+    struct counting c;
+
+    open_all(run, &c, PMC_USR);
+    none = counted(&c, w, 3, 0, GENERAL_INSTRUCTIONS);
+    EXPECT_EQ(run, counted(&c, w, 3, rounds, GENERAL_INSTRUCTIONS) - none, 2 * rounds,
+              "instructions of that many rounds");
+}
+
 /* A REP string is one instruction, of however many steps. */
 CHECK(repeat, .name = "pmc.count.repeat", .clauses = "PMC-04", .kind = MUST, .needs = NEED_PMC)
 {
