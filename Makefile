@@ -106,6 +106,14 @@ trace: $(IMAGE) $(OUT)/wtr
 	@test -n "$(PROG)" || { echo 'usage: make trace PROG=path/to/elf ARGS="..."' >&2; exit 2; }
 	$(PYTHON) harness/trace_run.py --image $(IMAGE) --out $(OUT) $(TRACE) $(PROG) -- $(ARGS)
 
+EVENT  ?= instructions
+PERIOD ?= 10007
+profile: $(IMAGE) $(OUT)/wtr
+	@test -n "$(PROG)" || { echo 'usage: make profile PROG=path/to/elf ARGS="..."' \
+	    'EVENT=instructions|branches PERIOD=N' >&2; exit 2; }
+	$(PYTHON) harness/profile_run.py --image $(IMAGE) --out $(OUT) --event $(EVENT) \
+	    --period $(PERIOD) $(PROFILE) $(PROG) -- $(ARGS)
+
 gdb: $(IMAGE)
 	@test -n "$(PROG)" || { echo 'usage: make gdb PROG=path/to/elf ARGS="..."' >&2; exit 2; }
 	$(PYTHON) harness/gdb_run.py --image $(IMAGE) --out $(OUT) $(GDB) $(PROG) -- $(ARGS)
@@ -185,6 +193,7 @@ help:
 	@echo 'make run-qemu     boot it once; ARGS="run=bts.cpl.* cpus=2" ACCEL=tcg|auto|kvm'
 	@echo 'make program      SRC=file.c: compile a program to be traced, to $(OUT)/programs'
 	@echo 'make trace        PROG=path/to/elf ARGS="...": trace it, to $(OUT)/trace.wtr'
+	@echo 'make profile      PROG=path/to/elf: sample it; EVENT=instructions|branches PERIOD=N'
 	@echo 'make gdb          PROG=path/to/elf ARGS="...": debug it with GDB, its branches recorded'
 	@echo 'make image        a disk for a USB stick, at $(DISK)'
 	@echo 'make sign         the same, signed for Secure Boot: KEY=db.key CERT=db.pem'
@@ -201,5 +210,5 @@ help:
 
 FORCE:
 .PHONY: all deps run-qemu image sign debug bench defects policies fuzz check wtr host-tests
-.PHONY: trace gdb vectors clean help FORCE
+.PHONY: trace profile gdb vectors clean help FORCE
 .DELETE_ON_ERROR:

@@ -40,7 +40,7 @@ def table(out):
     rows = (unit_entries(out) + style_entries(out) + suite_entries(out) +
             boot_entries(out) + selftest_entries(out) + usage_entries(out) +
             fuzz_entries(out) + trial_entries(out) + build_entries(out) + wtr_entries(out) +
-            trace_entries(out) + gdb_entries(out) + vectors_entries(out))
+            trace_entries(out) + profile_entries(out) + gdb_entries(out) + vectors_entries(out))
     return sorted(rows, key=lambda entry: bool(entry.after))
 
 
@@ -258,6 +258,13 @@ def trace_entries(out):
     return [Entry("trace." + name, [sys.executable, "harness/tests/trace_session.py", name, out,
                                     "@"], wants=["^%s: as expected$" % name])
             for name in ("programs", "files", "full", "avx")]
+
+
+def profile_entries(out):
+    """Programs of one's own sampled in QEMU, against the exact counts of single steps."""
+    return [Entry("profile." + name, [sys.executable, "harness/tests/profile_session.py", name,
+                                      out, "@"], wants=["^%s: as expected: .*$" % name])
+            for name in ("split", "flat", "small")]
 
 
 def vectors_entries(out):

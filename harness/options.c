@@ -17,6 +17,8 @@ void options_default(struct options *o)
     o->journal = true;
     o->repeat = 1;
     o->upload = true;
+    o->period = 10007;
+    o->stacks = true;
 }
 
 /* --- values */
@@ -69,6 +71,7 @@ static const char *const provider_words[] = {"auto", "native", "model", NULL};
 static const char *const selftest_words[] = {"none", "fail",    "error", "hang",  "triple",
                                              "leak", "corrupt", "smi",   "first", NULL};
 static const char *const prove_words[] = {"nothing", "defects", "policies", NULL};
+static const char *const sample_words[] = {"none", "instructions", "branches", NULL};
 static const char *const exit_words[] = {"return", "debug", "shutdown", NULL};
 
 static const char *set_text(char *to, size_t size, const char *value)
@@ -108,6 +111,10 @@ static const char *set_numeric(struct options *o, const char *key, const char *v
         if (number > 1000000)
             return "a number up to 1000000";
         o->seconds = (unsigned)number;
+    } else if (strcmp(key, "period") == 0) {
+        if (number < 1 || number > 1ull << 31)
+            return "a number from 1 to 2147483648";
+        o->period = number;
     } else if (strcmp(key, "trace-kib") == 0) {
         if (number < 512 || number > 4194304)
             return "a number from 512 to 4194304";
@@ -136,6 +143,10 @@ static const char *set_choice(struct options *o, const char *key, const char *va
         if (!option_word(value, prove_words, &word))
             return "nothing, defects or policies";
         o->prove = (enum option_prove)word;
+    } else if (strcmp(key, "sample") == 0) {
+        if (!option_word(value, sample_words, &word))
+            return "none, instructions or branches";
+        o->sample = (enum option_sample)word;
     } else {
         if (!option_word(value, exit_words, &word))
             return "return, debug or shutdown";
@@ -162,6 +173,8 @@ static bool *switch_of(struct options *o, const char *key)
         return &o->crossings;
     if (strcmp(key, "untraced") == 0)
         return &o->untraced;
+    if (strcmp(key, "stacks") == 0)
+        return &o->stacks;
     return strcmp(key, "x2apic") == 0 ? &o->x2apic : NULL;
 }
 
@@ -187,9 +200,10 @@ static bool is_one_of(const char *key, const char *const *keys)
 static const char *set_option(struct options *o, const char *key, const char *value,
                               bool *unknown)
 {
-    static const char *const numeric[] = {"seed",    "cpus",      "fuzz", "baud",
-                                          "seconds", "trace-kib", NULL};
-    static const char *const choice[] = {"provider", "selftest", "prove", "exit", NULL};
+    static const char *const numeric[] = {"seed",    "cpus",      "fuzz",   "baud",
+                                          "seconds", "trace-kib", "period", NULL};
+    static const char *const choice[] = {"provider", "selftest", "prove",
+                                         "exit",     "sample",   NULL};
     static const char *const model[] = {"policy", "defect", "cpuid", "pebs", NULL};
     static const char *const program[] = {"program", "path", "arg", NULL};
     static const char *const pace[] = {"soak", "repeat", "order", "guard", NULL};
@@ -229,12 +243,12 @@ static const char *set_option(struct options *o, const char *key, const char *va
 static const char *nearest(const char *word)
 {
     static const char *const known[] = {
-        "run",     "skip",      "profile",  "provider", "selftest",  "prove",
-        "exit",    "cpus",      "serial",   "baud",     "soak",      "repeat",
-        "order",   "guard",     "bench",    "list",     "verbose",   "x2apic",
-        "journal", "upload",    "lava",     "screen",   "seed",      "fuzz",
-        "policy",  "defect",    "cpuid",    "pebs",     "program",   "path",
-        "arg",     "crossings", "untraced", "seconds",  "trace-kib", "gdb"};
+        "run",     "skip",   "profile", "provider",  "selftest", "prove",   "exit",
+        "cpus",    "serial", "baud",    "soak",      "repeat",   "order",   "guard",
+        "bench",   "list",   "verbose", "x2apic",    "journal",  "upload",  "lava",
+        "screen",  "seed",   "fuzz",    "policy",    "defect",   "cpuid",   "pebs",
+        "program", "path",   "arg",     "crossings", "untraced", "seconds", "trace-kib",
+        "gdb",     "sample", "period",  "stacks"};
     size_t best = 0, best_same = 0;
 
     for (size_t i = 0; i < sizeof(known) / sizeof(known[0]); i++) {

@@ -26,6 +26,7 @@ enum option_selftest {
     SELFTEST_SMI,
     SELFTEST_FIRST,
 };
+enum option_sample { OPTION_SAMPLE_NONE, OPTION_SAMPLE_INSTRUCTIONS, OPTION_SAMPLE_BRANCHES };
 enum option_prove { PROVE_NOTHING, PROVE_DEFECTS, PROVE_POLICIES };
 enum option_exit { EXIT_RETURN, EXIT_DEBUG, EXIT_SHUTDOWN };
 
@@ -78,8 +79,11 @@ struct options {
     unsigned word_count;          /* the name and the arg=WORDs, %XX decoded, NUL-ended */
     size_t words_bytes;
     char words[OPTION_WORDS_BYTES];
-    bool crossings;     /* crossings=0|1: keep branches from and to the kernel */
-    bool untraced;      /* untraced=0|1: run it without a trace */
+    bool crossings;            /* crossings=0|1: keep branches from and to the kernel */
+    bool untraced;             /* untraced=0|1: run it without a trace */
+    enum option_sample sample; /* sample=none|instructions|branches: profile the program */
+    bool stacks;               /* stacks=0|1: each with the chain of its frame pointers */
+    uint64_t period;    /* period=N: events a sample; prime, so that no loop keeps step */
     unsigned seconds;   /* seconds=N: end the program then; 0 = never */
     unsigned trace_kib; /* trace-kib=N: memory for the trace; 0 = as much as is sensible */
     unsigned model_words;

@@ -14,6 +14,7 @@
 #include "harness/out.h"
 #include "harness/program_file.h"
 #include "harness/program_record.h"
+#include "harness/program_sample.h"
 #include "harness/suite.h"
 #include "hw/apic.h"
 #include "hw/regs.h"
@@ -34,8 +35,9 @@ static struct {
     struct recorder recorder;
     struct bts bts;
     struct pmi pmi;
+    struct sampler sampler;
     size_t capacity, store_bytes; /* the buffer's records; it and the area */
-    bool open, traced, off_os;
+    bool open, traced, sampled, off_os;
     const char *trouble; /* the suite's own means failed */
     unsigned pieces;
     uint64_t program_ticks, deadline;
@@ -86,7 +88,10 @@ static bool on_pmi(struct trap_frame *frame, void *arg)
 {
     struct program *p = arg;
 
-    pmi_handle(&state.pmi);
+    if (state.sampled)
+        sampler_interrupt(&state.sampler);
+    else
+        pmi_handle(&state.pmi);
     p->pause_wanted |= memory_low();
     if (trap_from_user(frame))
         program_leave(p, frame);
@@ -143,6 +148,13 @@ static bool open_program(void)
     return !state.trouble;
 }
 
+static bool start_sampling(void)
+{
+    state.trouble = sampler_start(&state.sampler, (struct ds_area *)state.with.memory,
+                                  state.with.memory + AREA_BYTES);
+    return !state.trouble;
+}
+
 /* Every take-over begins with an empty broker, so the Debug Store is set up anew. */
 static bool start_trace(void)
 {
@@ -191,11 +203,13 @@ static uint64_t run_piece(void *arg)
     timer = trap_set(VECTOR_TIMER, on_timer, p);
     recorder_time(recorder(), WTR_ARRIVES);
     apic_timer_oneshot(HEARTBEAT);
-    if (!state.traced || start_trace()) {
+    if (state.sampled ? start_sampling() : !state.traced || start_trace()) {
         start = tsc_read();
         program_run(p);
         state.program_ticks += tsc_read() - start;
     }
+    if (state.sampled)
+        sampler_stop(&state.sampler);
     if (state.traced)
         stop_trace();
     apic_timer_oneshot(0);
@@ -283,6 +297,17 @@ static void print_result(uint64_t ticks)
              (unsigned long long)(ticks * 1000 / khz), state.traced);
 }
 
+static void print_sampling(void)
+{
+    const struct sampler *s = &state.sampler;
+
+    out_line(
+        "# program samples=%llu dropped=%llu events=%llu asked=%llu period=%llu doubled=%u",
+        (unsigned long long)s->samples, (unsigned long long)s->dropped,
+        (unsigned long long)s->events, (unsigned long long)s->asked,
+        (unsigned long long)s->next_period, s->doubled);
+}
+
 static void run_pieces(void)
 {
     uint64_t start = tsc_read();
@@ -290,10 +315,12 @@ static void run_pieces(void)
     if (state.options->seconds)
         state.deadline =
             start + state.platform->tsc_khz * 1000 * (uint64_t)state.options->seconds;
-    program_file_begin(recorder(), &state.plan, state.options, state.traced);
+    program_file_begin(recorder(), &state.plan, state.options, state.traced || state.sampled);
     do {
         state.pieces++;
         state.platform->take_over(run_piece, NULL);
+        if (state.sampled && state.program.end != PROGRAM_PAUSED)
+            sampler_finish(&state.sampler);
         if (!state.trouble && state.program.end != PROGRAM_PAUSED)
             program_file_end(recorder(), &state.program);
         if (!state.trouble && !write_out())
@@ -304,15 +331,34 @@ static void run_pieces(void)
     } while (!state.trouble && state.program.end == PROGRAM_PAUSED);
     if (!state.trouble)
         print_result(tsc_read() - start);
+    if (!state.trouble && state.sampled)
+        print_sampling();
     if (state.open)
         state.platform->take_over(close_program, NULL);
+}
+
+static void prepare_sampling(void)
+{
+    state.sampler = (struct sampler){
+        .recorder = recorder(),
+        .program = &state.program,
+        .pmc = &capability()->pmc,
+        .event = state.options->sample,
+        .asked = state.options->period,
+        .stacks = state.options->stacks,
+    };
+    sampler_prepare(&state.sampler);
+    if (!(capability()->have & NEED_PEBS))
+        state.trouble = capability_missing(NEED_PEBS);
 }
 
 void harness_program(void)
 {
     state.platform = suite_state()->platform;
-    state.traced = !state.options->untraced;
-    state.capacity = state.with.memory_bytes / SHARE / sizeof(struct bts_record);
+    state.sampled = state.options->sample != OPTION_SAMPLE_NONE;
+    state.traced = !state.options->untraced && !state.sampled;
+    state.capacity = state.sampled ? SAMPLER_BUFFER_BYTES : state.with.memory_bytes / SHARE;
+    state.capacity /= sizeof(struct bts_record);
     if (state.capacity > CAPACITY)
         state.capacity = CAPACITY;
     state.store_bytes = AREA_BYTES + state.capacity * sizeof(struct bts_record);
@@ -326,6 +372,8 @@ void harness_program(void)
     };
     if (state.traced && !(capability()->have & NEED_BTS))
         state.trouble = capability_missing(NEED_BTS);
+    if (state.sampled)
+        prepare_sampling();
     next_piece();
     if (!state.trouble)
         run_pieces();

@@ -197,20 +197,26 @@ def show_trace(args, found):
     print("results: " + " ".join(str(out / name) for name in FILES[:4]))
 
 
+def fetch(args, newest, name):
+    """The trace under that name, and what the program wrote, out of the folder of results."""
+    made = newest / "trace.wtr" if newest else None
+    out = Path(args.out)
+    if not made or not made.is_file():
+        return False
+    made.replace(out / name)
+    streams = outputs((out / name).read_bytes())
+    for path, stream, data in zip(FILES[1:3], (sys.stdout, sys.stderr), streams):
+        (out / path).write_bytes(data)
+        stream.flush()
+        stream.buffer.write(data if data.endswith(b"\n") or not data else data + b"\n")
+        stream.flush()
+    return True
+
+
 def report(args, log, ending, newest):
     """Files and summary; (status, reason)."""
     wrong = trouble(log, ending)
-    made = newest / "trace.wtr" if newest else None
-    out = Path(args.out)
-    if made and made.is_file():
-        made.replace(out / "trace.wtr")
-        streams = outputs((out / "trace.wtr").read_bytes())
-        for name, stream, data in zip(FILES[1:3], (sys.stdout, sys.stderr), streams):
-            (out / name).write_bytes(data)
-            stream.flush()
-            stream.buffer.write(data if data.endswith(b"\n") or not data else data + b"\n")
-            stream.flush()
-    elif not wrong:
+    if not fetch(args, newest, "trace.wtr") and not wrong:
         wrong = judge.ERROR, "there is no trace.wtr on the volume"
     if wrong:
         return wrong
@@ -222,11 +228,10 @@ def report(args, log, ending, newest):
     return status, reason
 
 
-def main(words, env):
-    """(status, reason) of a whole run."""
+def finish(run_it, words, env):
+    """(status, reason) of a whole run, whatever goes wrong in it."""
     try:
-        args = arguments(words)
-        return report(args, *boot(args, env))
+        return run_it(words, env)
     except run.Usage as error:
         return judge.USAGE, str(error)
     except (qemu.Missing, fat.Trouble, OSError) as error:
@@ -235,8 +240,18 @@ def main(words, env):
         return judge.ERROR, "interrupted"
 
 
-if __name__ == "__main__":
+def trace(words, env):
+    args = arguments(words)
+    return report(args, *boot(args, env))
+
+
+def start(run_it):
+    """As a program: runs it, and ends with its status."""
     signal.signal(signal.SIGTERM, run.stop)
-    STATUS, REASON = main(sys.argv[1:], os.environ)
-    print("status: %d %s" % (STATUS, REASON), flush=True)
-    sys.exit(STATUS)
+    status, reason = finish(run_it, sys.argv[1:], os.environ)
+    print("status: %d %s" % (status, reason), flush=True)
+    sys.exit(status)
+
+
+if __name__ == "__main__":
+    start(trace)

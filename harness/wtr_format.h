@@ -27,7 +27,7 @@
 /* As PNG's: a transfer that touches line ends or the eighth bit is noticed at once. */
 #define WTR_MAGIC "\x89WTR\r\n\x1a\n"
 #define WTR_MAJOR 1
-#define WTR_MINOR 0
+#define WTR_MINOR 1 /* 1: samples */
 
 #define WTR_RECORD_MAX (1u << 20)            /* bytes of the largest record, header included */
 #define WTR_UNKNOWN    0xFFFFFFFFFFFFFFFFull /* a count or an address that nobody knows */
@@ -68,6 +68,8 @@ enum wtr_kind {
     WTR_EXIT,         /* struct wtr_exit */
     WTR_TIME,         /* struct wtr_time: it is now */
     WTR_END,          /* struct wtr_end: nothing follows */
+    WTR_SAMPLES,      /* struct wtr_samples, then the samples */
+    WTR_SAMPLING,     /* struct wtr_sampling: what became of the sampling; behind its samples */
     WTR_KINDS         /* one more than the last kind of this version */
 };
 
@@ -176,6 +178,47 @@ struct wtr_exit {
     uint64_t rip; /* last instruction that it began, or WTR_UNKNOWN */
 };
 
+enum wtr_counted { WTR_COUNTED_INSTRUCTIONS, WTR_COUNTED_BRANCHES };
+
+/*
+ * Samples of one period. Each is a struct wtr_sample, with WTR_SAMPLES_REGISTERS a struct
+ * wtr_registers, and chain times 8 bytes: return addresses, the innermost first. The chain is
+ * what the frame pointers led to at the interrupt that the sample asked for; a program that
+ * keeps none has a chain that is cut short or empty.
+ */
+struct wtr_samples {
+    uint32_t count;
+    uint32_t payload; /* bytes in use after this structure */
+    uint64_t period;  /* events that each stands for */
+    uint32_t event;   /* enum wtr_counted */
+    uint32_t form;    /* WTR_SAMPLES_* bits; a reader refuses those it does not know */
+};
+#define WTR_SAMPLES_REGISTERS 1u
+
+struct wtr_sample {
+    uint64_t ip; /* of the instruction that was sampled */
+    uint64_t tsc;
+    uint32_t chain;
+    uint32_t reserved;
+};
+
+/* After that instruction. */
+struct wtr_registers {
+    uint64_t ip, flags;
+    uint64_t gprs[16]; /* in the order of their encodings: rax, rcx, rdx, rbx, rsp, ... */
+    uint64_t stack[2]; /* the two words at rsp, as far as they were there to read */
+};
+
+/* A period that the recorder could not keep up with is doubled, as often as it takes. */
+struct wtr_sampling {
+    uint64_t asked, period; /* what was asked for, and what it was in the end */
+    uint64_t samples;       /* in the file */
+    uint64_t skipped;       /* further ones that the period asked for would have brought */
+    uint64_t dropped;       /* taken, but for want of room not in the file */
+    uint32_t event;         /* enum wtr_counted */
+    uint32_t doubled;       /* how often */
+};
+
 struct wtr_end {
     uint64_t records;  /* before this one */
     uint64_t branches; /* in them */
@@ -199,5 +242,9 @@ _Static_assert(sizeof(struct wtr_task) == 24, "task");
 _Static_assert(sizeof(struct wtr_bytes) == 8, "bytes");
 _Static_assert(sizeof(struct wtr_exit) == 16, "exit");
 _Static_assert(sizeof(struct wtr_end) == 16, "end");
+_Static_assert(sizeof(struct wtr_samples) == 24, "samples");
+_Static_assert(sizeof(struct wtr_sample) == 24, "sample");
+_Static_assert(sizeof(struct wtr_registers) == 160, "registers");
+_Static_assert(sizeof(struct wtr_sampling) == 48, "sampling");
 
 #endif

@@ -4,6 +4,8 @@
 SRC ?=
 RUNTIME_DIR    = $(OUT)/runtime
 PROGRAM_CFLAGS = -std=gnu11 -O1 -g -ffreestanding -fno-pie -fno-stack-protector \
+                 -fno-omit-frame-pointer -mno-omit-leaf-frame-pointer \
+                 -fno-optimize-sibling-calls \
                  -fcf-protection=none -fno-tree-loop-distribute-patterns \
                  -Wall -Wextra -I.
 RUNTIME = $(RUNTIME_DIR)/start.o $(RUNTIME_DIR)/runtime.o

@@ -13,7 +13,7 @@
  *
  * Built as a unit test it brings its own main, which spoils traces of its own making.
  */
-#include "harness/wtr/wtr.h"
+#include "harness/wtr/cmd_profile.h"
 #include "harness/wtr_write.h"
 
 #include <stdlib.h>
@@ -65,9 +65,16 @@ static void put_right(uint8_t *bytes, size_t size)
     }
 }
 
+static bool fold_samples(struct session *session)
+{
+    profile_fold(session, true);
+    return true;
+}
+
 static bool (*const all_commands[])(struct session *) = {
-    command_info, command_list, command_tree, command_fold,   command_coverage, command_lcov,
-    command_html, command_perf, perf_samples, command_output, command_check};
+    command_profile, fold_samples, perf_profile,     command_info, command_list,
+    command_tree,    command_fold, command_coverage, command_lcov, command_html,
+    command_perf,    perf_samples, command_output,   command_check};
 
 static void run_all(struct session *session)
 {

@@ -11,7 +11,7 @@ MAGIC = b"\x89WTR\r\n\x1a\n"
 UNKNOWN = (1 << 64) - 1
 MASK = (1 << 64) - 1
 KINDS = ("branches packed arrives departs lost wrap mode migrate exception image task "
-         "arguments output exit time end").split()
+         "arguments output exit time end samples sampling").split()
 NUMBER = {name: number for number, name in enumerate(KINDS, 1)}
 
 
@@ -141,6 +141,23 @@ def all_branches(data):
             count = struct.unpack_from("<I", body)[0]
             yield from ((number_of, a, b) for a, b, _ in
                         struct.iter_unpack("<QQQ", body[8:8 + 24 * count]))
+
+
+def samples(data):
+    """(ip, period, return addresses, registers or None) of each sample of a file."""
+    for kind, _, _, body, _ in read(data):
+        if kind != "samples":
+            continue
+        count, payload, period, _, form = struct.unpack_from("<IIQII", body)
+        at = 24
+        for _ in range(count):
+            ip, _, chain, _ = struct.unpack_from("<QQII", body, at)
+            at += 24
+            registers = struct.unpack_from("<20Q", body, at) if form & 1 else None
+            at += 160 if form & 1 else 0
+            yield ip, period, struct.unpack_from("<%dQ" % chain, body, at), registers
+            at += 8 * chain
+        assert at == 24 + payload
 
 
 def moved(data, distance):

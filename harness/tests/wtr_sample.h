@@ -83,6 +83,32 @@ static inline void sample_events(struct sample *s)
     sample_put(s, WTR_OUTPUT, 1, &output, sizeof output, "hello\n", 6);
 }
 
+/* Two samples, one of them in a function without a frame; then one without registers. */
+static inline void sample_samples(struct sample *s)
+{
+    struct {
+        struct wtr_sample sample;
+        struct wtr_registers registers;
+        uint64_t chain[2];
+        struct wtr_sample other;
+        struct wtr_registers others;
+    } two = {.sample = {.ip = 0x401007, .tsc = 1234600, .chain = 2},
+             .registers = {.ip = 0x40100a, .flags = 0x202, .stack = {0x401363, 1}},
+             .chain = {0x401363, 0x401013},
+             .other = {.ip = 0x40119e, .tsc = 1234700},
+             .others = {.ip = 0x4011a0, .stack = {0, 0x401363}}};
+    struct wtr_sample bare = {.ip = 0x5000, .tsc = 1234800};
+    struct wtr_samples head = {
+        .count = 2, .payload = sizeof two, .period = 97, .form = WTR_SAMPLES_REGISTERS};
+    struct wtr_sampling sampling = {
+        .asked = 97, .period = 194, .samples = 3, .skipped = 1, .doubled = 1};
+
+    sample_put(s, WTR_SAMPLES, 1, &head, sizeof head, &two, sizeof two);
+    head = (struct wtr_samples){.count = 1, .payload = sizeof bare, .period = 194};
+    sample_put(s, WTR_SAMPLES, 2, &head, sizeof head, &bare, sizeof bare);
+    sample_put(s, WTR_SAMPLING, 1, &sampling, sizeof sampling, NULL, 0);
+}
+
 static inline void sample_branches(struct sample *s)
 {
     static const struct wtr_branch branches[] = {
@@ -107,6 +133,7 @@ static inline size_t sample_trace(uint8_t *at, size_t room)
     sample_describe(&s);
     sample_branches(&s);
     sample_events(&s);
+    sample_samples(&s);
     sample_put(&s, WTR_EXIT, 1, &exit, sizeof exit, NULL, 0);
     end = (struct wtr_end){.records = s.records, .branches = SAMPLE_BRANCHES};
     sample_put(&s, WTR_END, 0, &end, sizeof end, NULL, 0);

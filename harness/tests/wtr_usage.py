@@ -55,7 +55,7 @@ def usage(tools):
     _, err = tools.wtr(status=USAGE)
     assert err.startswith("usage: wtr "), err
     out, _ = tools.wtr("--help")
-    commands = ("info list tree fold coverage lcov html perf btrace bts output "
+    commands = ("info list tree fold profile coverage lcov html perf btrace bts output "
                 "check").split()
     same([word for word in commands if "\n  %s " % word not in out], [], "help")
     return "%d cases" % len(cases)

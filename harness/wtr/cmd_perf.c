@@ -155,6 +155,8 @@ bool command_perf(struct session *session)
         complain("perf.data is not for a terminal; use -o perf.data");
         return false;
     }
+    if (session->trace.kinds[WTR_SAMPLES] && !session->trace.branches)
+        return perf_profile(session);
     if (session->options->samples)
         return perf_samples(session);
     put_info(&file);

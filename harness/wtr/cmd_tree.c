@@ -3,7 +3,7 @@
  * `wtr tree`: who called whom, how often, and how many branches and instructions that took.
  * `wtr fold`: the same as one line a stack, for flame graph programs.
  */
-#include "harness/wtr/wtr.h"
+#include "harness/wtr/cmd_profile.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -102,12 +102,24 @@ static void put_stack(struct session *session, const struct calls *calls, uint32
     }
 }
 
+/* Asked for, or the only thing there is. */
+static bool folds_samples(const struct session *session, const char *weight)
+{
+    if (weight)
+        return strcmp(weight, "samples") == 0 || strcmp(weight, "events") == 0;
+    return session->trace.kinds[WTR_SAMPLES] && !session->trace.branches;
+}
+
 bool command_fold(struct session *session)
 {
     struct calls calls;
     const char *weight = session->options->weight;
     uint64_t instructions = 0;
 
+    if (folds_samples(session, weight)) {
+        profile_fold(session, weight && strcmp(weight, "samples") == 0);
+        return true;
+    }
     calls_of(session, &calls);
     for (uint32_t i = 0; i < calls.nodes.count; i++)
         instructions += calls.nodes.items[i].instructions;

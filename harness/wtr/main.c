@@ -23,6 +23,7 @@ static const struct command commands[] = {
     {"list", command_list, false, "tfnr", "every branch, with function and source line"},
     {"tree", command_tree, false, "td", "who called whom, how often, at what cost"},
     {"fold", command_fold, false, "tdw", "stacks, one a line, for flame graph programs"},
+    {"profile", command_profile, false, "td", "which functions the samples fell into"},
     {"coverage", command_coverage, true, "ta", "what of each function was reached"},
     {"lcov", command_lcov, true, "t", "the same as an lcov file, for genhtml"},
     {"html", command_html, false, "td", "timeline and call tree as one web page"},
@@ -39,24 +40,26 @@ static void usage(FILE *to)
     fputs("usage: wtr COMMAND [OPTIONS] TRACE\n\ncommands:\n", to);
     for (size_t i = 0; i < COMMANDS; i++)
         fprintf(to, "  %-10s%s\n", commands[i].name, commands[i].about);
-    fputs("\noptions:\n"
-          "  --elf FILE      a traced program that is not at its path of the trace\n"
-          "  -o FILE         write there instead of to standard output\n"
-          "  --task N        this task only\n"
-          "  --first N       list: begin at branch N\n"
-          "  --count N       list: so many branches\n"
-          "  --raw           list: only from and to, in hexadecimal\n"
-          "  --depth N       tree, fold, html, perf: calls nested deeper are one with their\n"
-          "                  caller; 1 to 1024, default 128\n"
-          "  --weight WORD   fold: instructions (default), branches or calls\n"
-          "  --all           coverage: also functions that were not reached\n"
-          "  --samples       perf: ordinary samples with call chains and branch stacks\n"
-          "  --every N       perf --samples: branches a sample; 1 to 1024, default 32\n"
-          "  --as-recorded   perf: programs keep the path of the trace, wherever they are now\n"
-          "\nTRACE may be - for standard input.\n"
-          "exit status: 0 all is well; 1 the trace is damaged, incomplete or impossible, and\n"
-          "what could be read was shown; 2 the input cannot be used; 3 wrong usage\n",
-          to);
+    fputs(
+        "\noptions:\n"
+        "  --elf FILE      a traced program that is not at its path of the trace\n"
+        "  -o FILE         write there instead of to standard output\n"
+        "  --task N        this task only\n"
+        "  --first N       list: begin at branch N\n"
+        "  --count N       list: so many branches\n"
+        "  --raw           list: only from and to, in hexadecimal\n"
+        "  --depth N       tree, fold, html, perf, profile: calls nested deeper are one with their\n"
+        "                  caller; 1 to 1024, default 128\n"
+        "  --weight WORD   fold: instructions (default), branches or calls; of a profile\n"
+        "                  events (default) or samples\n"
+        "  --all           coverage: also functions that were not reached\n"
+        "  --samples       perf: ordinary samples with call chains and branch stacks\n"
+        "  --every N       perf --samples: branches a sample; 1 to 1024, default 32\n"
+        "  --as-recorded   perf: programs keep the path of the trace, wherever they are now\n"
+        "\nTRACE may be - for standard input.\n"
+        "exit status: 0 all is well; 1 the trace is damaged, incomplete or impossible, and\n"
+        "what could be read was shown; 2 the input cannot be used; 3 wrong usage\n",
+        to);
 }
 
 static bool number(const char *option, const char *text, uint64_t low, uint64_t high,
@@ -88,11 +91,15 @@ static bool take_elf(struct options *options, const char *path)
 
 static bool take_weight(struct options *options, const char *word)
 {
+    static const char *const words[] = {"instructions", "branches", "calls", "events",
+                                        "samples"};
+
     options->weight = word;
-    if (strcmp(word, "instructions") == 0 || strcmp(word, "branches") == 0 ||
-        strcmp(word, "calls") == 0)
-        return true;
-    complain("--weight %s: instructions, branches or calls; see wtr --help", word);
+    for (size_t i = 0; i < sizeof words / sizeof *words; i++)
+        if (strcmp(word, words[i]) == 0)
+            return true;
+    complain("--weight %s: instructions, branches, calls, events or samples; see wtr --help",
+             word);
     return false;
 }
 

@@ -19,7 +19,8 @@ struct perf_attr {
     uint64_t config, period, sample_type, read_format, bits;
     uint64_t zeros_1[3];
     uint64_t branch_sample_type; /* at 72 */
-    uint64_t zeros_2[4];
+    uint64_t user_registers;
+    uint64_t zeros_2[3];
 };
 _Static_assert(sizeof(struct perf_attr) == PERF_ATTR_BYTES, "perf_event_attr");
 
@@ -31,6 +32,7 @@ enum {
     PERF_SAMPLE_CALLCHAIN = 0x20,
     PERF_SAMPLE_PERIOD = 0x100,
     PERF_SAMPLE_BRANCH_STACK = 0x800,
+    PERF_SAMPLE_REGS_USER = 0x1000,
     PERF_SAMPLE_IDENTIFIER = 0x10000
 };
 

@@ -31,6 +31,8 @@ static const struct {
     [WTR_EXIT] = {"exit", sizeof(struct wtr_exit)},
     [WTR_TIME] = {"time", sizeof(struct wtr_time)},
     [WTR_END] = {"end", sizeof(struct wtr_end)},
+    [WTR_SAMPLES] = {"samples", sizeof(struct wtr_samples)},
+    [WTR_SAMPLING] = {"sampling", sizeof(struct wtr_sampling)},
 };
 
 const char *record_name(unsigned kind)
@@ -123,6 +125,35 @@ static bool task_sound(const struct wtr_task *task, size_t tail_bytes)
            ((const char *)(task + 1))[task->name_bytes - 1] == '\0';
 }
 
+size_t record_sample_bytes(const struct wtr_samples *head)
+{
+    return sizeof(struct wtr_sample) +
+           (head->form & WTR_SAMPLES_REGISTERS ? sizeof(struct wtr_registers) : 0);
+}
+
+static bool samples_sound(const struct wtr_samples *head, size_t tail_bytes)
+{
+    const uint8_t *at = (const uint8_t *)(head + 1);
+    size_t left = head->payload, fixed = record_sample_bytes(head);
+
+    if (head->form & ~WTR_SAMPLES_REGISTERS || head->payload > tail_bytes)
+        return false;
+    for (uint32_t i = 0; i < head->count; i++) {
+        struct wtr_sample sample;
+        size_t bytes;
+
+        if (left < fixed)
+            return false;
+        memcpy(&sample, at, sizeof sample);
+        bytes = fixed + sample.chain * sizeof(uint64_t);
+        if (bytes > left)
+            return false;
+        at += bytes;
+        left -= bytes;
+    }
+    return left == 0;
+}
+
 bool record_sound(const struct wtr_record *record)
 {
     size_t body = record->bytes - sizeof *record, tail;
@@ -145,6 +176,8 @@ bool record_sound(const struct wtr_record *record)
     case WTR_ARGUMENTS:
     case WTR_OUTPUT:
         return ((const struct wtr_bytes *)fixed)->bytes <= tail;
+    case WTR_SAMPLES:
+        return samples_sound(fixed, tail);
     default:
         return true;
     }
@@ -215,6 +248,8 @@ void record_visit(const struct wtr_record *record, uint64_t *index,
         visit_packed(record, &branch, visitor, context);
         break;
     case WTR_ARRIVES ... WTR_TIME:
+    case WTR_SAMPLES:
+    case WTR_SAMPLING:
         visit_event(record, *index, visitor, context);
         break;
     }

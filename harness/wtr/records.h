@@ -16,6 +16,9 @@ bool record_sound(const struct wtr_record *record);
 /* How many branches a sound record holds. */
 uint64_t record_branches(const struct wtr_record *record);
 
+/* Bytes of each sample, without its chain. */
+size_t record_sample_bytes(const struct wtr_samples *head);
+
 /* Calls the visitor for a sound record; *index counts branches. */
 void record_visit(const struct wtr_record *record, uint64_t *index,
                   const struct visitor *visitor, void *context);

@@ -83,7 +83,7 @@ static void take_event(void *context, const struct event *event)
         return;
     }
     /* From here on every task is known that the trace ever names. */
-    if (event->task)
+    if (event->task || event->kind == WTR_SAMPLES)
         space_task(space, event->task);
     switch (event->kind) {
     case WTR_TASK:

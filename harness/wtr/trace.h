@@ -44,7 +44,7 @@ struct event {
     uint32_t task;
     uint64_t index; /* of the branch that follows */
     union {
-        uint8_t fixed[24];
+        uint8_t fixed[48];
         struct wtr_time time; /* ARRIVES, DEPARTS, TIME */
         struct wtr_lost lost; /* LOST, WRAP */
         struct wtr_mode mode;
@@ -54,9 +54,11 @@ struct event {
         struct wtr_task about;
         struct wtr_bytes data; /* ARGUMENTS, OUTPUT */
         struct wtr_exit exit;
+        struct wtr_samples samples;
+        struct wtr_sampling sampling;
     };
     const uint8_t
-        *tail; /* IMAGE: segments; TASK: name with NUL; ARGUMENTS, OUTPUT: the bytes */
+        *tail; /* IMAGE: segments; TASK: name with NUL; ARGUMENTS, OUTPUT, SAMPLES: bytes */
     const uint8_t *build_id;
     const char *path; /* IMAGE: ends in NUL */
 };

@@ -19,7 +19,7 @@ struct options {
     uint32_t task;         /* 0: all */
     uint64_t first, count; /* list: a window; count 0 = to the end */
     uint32_t depth;
-    const char *weight; /* fold: "branches", "instructions" or "calls" */
+    const char *weight; /* fold: "branches", "instructions", "calls", "events", "samples" */
     uint32_t every;     /* perf --samples: branches a sample */
     bool raw, all, samples, as_recorded;
 };
@@ -37,6 +37,7 @@ bool command_info(struct session *session);
 bool command_list(struct session *session);
 bool command_tree(struct session *session);
 bool command_fold(struct session *session);
+bool command_profile(struct session *session);
 bool command_coverage(struct session *session);
 bool command_lcov(struct session *session);
 bool command_html(struct session *session);
@@ -48,6 +49,8 @@ bool command_output(struct session *session);
 
 /* perf_samples.c: the second form of command_perf. */
 bool perf_samples(struct session *session);
+/* perf_profile.c: the form for a trace of samples. */
+bool perf_profile(struct session *session);
 
 /* "call", "jcc", ... for a step from there; "event" where it is no branch, "?" without code. */
 const char *branch_name(const struct place *from, bool event);
