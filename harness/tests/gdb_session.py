@@ -299,8 +299,9 @@ def unusual(truth, start):
         again = server.gdb("p result", "pcs", "record stop", "tbreak finish", "continue", "pc",
                            "detach")
     for want in (r"\* 1 +Thread 1 ", r"\.text, range 0x\w+ -- 0x\w+: matched",
-                 r"\$1 = 22$", r"\$2 = 8$", "Value returned is", 'Could not write register "rip"',
-                 'Could not write register "cs"', 'Could not write register "mxcsr"',
+                 r"\$1 = 22$", r"\$2 = 8$", "Value returned is",
+                 'Could not write register "rip"', 'Could not write register "cs"',
+                 'Could not write register "mxcsr"',
                  r"\[ CF PF AF ZF SF IF DF OF AC ID \]", r"= 2\.5$", "already being recorded",
                  "You can't do that when your target", "Cannot write registers while replaying",
                  "reakpoint 2, leaf"):

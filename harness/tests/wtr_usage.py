@@ -175,6 +175,31 @@ def impossible(tools):
     return "4 changes"
 
 
+def crossings(tools):
+    """An interrupt may strike at any instruction, a branch too, and come back to it."""
+    _, trace = recorded(tools)
+    data = trace.read_bytes()
+    head = [raw for kind, _, _, _, raw in wtr_file.read(data) if kind in ("image", "task")]
+    pairs = [pair[1:] for pair in wtr_file.all_branches(data)]
+    path, handler = tools.place / "crossings.wtr", (0x1E000000, 0x1E000050)
+    for at in range(10, 90):
+        struck = pairs[at][0]
+        changed = pairs[:at] + [(struck, handler[0]), (handler[1], struck)] + pairs[at:]
+        path.write_bytes(wtr_file.whole([*head, wtr_file.packed(changed)], len(changed)))
+        out, _ = tools.wtr("check", path)
+        assert out.startswith("ok: %d branches" % len(changed)), out
+        want, got = (tools.wtr("btrace", one)[0].splitlines() for one in (
+            rewritten(tools, head, pairs), path))
+        same(got, want, "GDB's document")
+    return "80 places"
+
+
+def rewritten(tools, head, pairs):
+    path = tools.place / "rewritten.wtr"
+    path.write_bytes(wtr_file.whole([*head, wtr_file.packed(pairs)], len(pairs)))
+    return path
+
+
 def without_a_call(pairs):
     """A call left out from its branch to its return: the way leads straight through it."""
     for at, (start, _) in enumerate(pairs):
@@ -208,4 +233,5 @@ def outputs(tools):
 
 
 if __name__ == "__main__":
-    sys.exit(run_tests([usage, bad_traces, bad_programs, damaged, impossible, outputs]))
+    sys.exit(run_tests([usage, bad_traces, bad_programs, damaged, impossible, crossings,
+                        outputs]))
