@@ -72,6 +72,16 @@ enum ds_refusal buffer_pages(const struct ds_area *area, const struct ds_buffer 
     return examine_tables(paging_current(), linear, buffer, true);
 }
 
+bool buffer_holds(const struct ds_area *area, const struct ds_buffer *buffer)
+{
+    uint64_t linear = (uintptr_t)area;
+    enum ds_refusal refusal = examine_tables(paging_current(), linear, buffer, true);
+
+    for (size_t i = 0; refusal == DS_REFUSED_NONE && i < buffer->table_count; i++)
+        refusal = examine_tables(buffer->tables[i], linear, buffer, true);
+    return refusal == DS_REFUSED_NONE;
+}
+
 bool buffer_shared(uint64_t base, uint64_t maximum, const struct ds_buffer *buffer)
 {
     return base < maximum && range_overlap(base, maximum - base, buffer->base, buffer->bytes);

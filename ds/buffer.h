@@ -24,6 +24,8 @@ enum ds_refusal buffer_area(const struct ds_area *area);
 enum ds_refusal buffer_place(const struct ds_area *area, const struct ds_buffer *buffer);
 /* Pages of both under every CR3. Makes them accessed and dirty under the present one. */
 enum ds_refusal buffer_pages(const struct ds_area *area, const struct ds_buffer *buffer);
+/* Whether all that still holds. Changes nothing, so it may be asked in an NMI. */
+bool buffer_holds(const struct ds_area *area, const struct ds_buffer *buffer);
 /* Whether the buffer shares a byte with the other half's, which may be empty or nonsense. */
 bool buffer_shared(uint64_t base, uint64_t maximum, const struct ds_buffer *buffer);
 

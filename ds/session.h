@@ -60,7 +60,7 @@ struct session_request {
     session_overflow *overflow;
     session_notify *notify; /* of that; may be NULL */
     void *context;
-    const uint64_t *tables; /* further CR3 values in force while tracing */
+    const uint64_t *tables; /* further CR3 values in force while tracing, until the release */
     size_t table_count;
 };
 
@@ -112,7 +112,7 @@ struct session_sampling {
     session_sampled *sampled;
     session_notify *notify; /* of that; may be NULL */
     void *context;
-    const uint64_t *tables; /* further CR3 values in force while sampling */
+    const uint64_t *tables; /* further CR3 values in force while sampling, until the release */
     size_t table_count;
 };
 
@@ -144,7 +144,8 @@ size_t session_task_ended(struct ds_task *task);
 void session_processor_leaves(void);
 
 /* Nest: the trace is on when every suspend was answered. Resume gives DS_EINVAL without a
- * suspend, and DS_EBUSY while an overflow without a callback has not been drained or reset. */
+ * suspend, DS_EBUSY while an overflow without a callback has not been drained or reset, and
+ * DS_EFAULT when a page of area or buffer is not any more as the request found it. */
 enum ds_error session_suspend(session_id id, const struct ds_owner *caller);
 enum ds_error session_resume(session_id id, const struct ds_owner *caller);
 

@@ -157,6 +157,9 @@ static enum ds_error resume(struct session *session)
         return DS_EINVAL;
     if (session->suspended == 1 && stuck(session))
         return DS_EBUSY;
+    /* The processor cannot take a page fault for a store: what was seen must hold still. */
+    if (session->suspended == 1 && !buffer_holds(session->context->area, &session->buffer))
+        return DS_EFAULT;
     if (__atomic_sub_fetch(&session->suspended, 1, __ATOMIC_SEQ_CST))
         return DS_OK;
     session->overflowed = false;

@@ -3,6 +3,7 @@
 #ifndef DS_SESSION_STATE_H
 #define DS_SESSION_STATE_H
 
+#include "ds/buffer.h"
 #include "ds/pmi.h"
 #include "ds/records.h"
 #include "ds/session.h"
@@ -17,6 +18,7 @@ struct session {
     struct pebs pebs;
     struct pmi pmi;
     void *from_pool; /* the buffer, when the pool gave it */
+    struct ds_buffer buffer;
     session_overflow *overflow;
     session_sampled *sampled;
     session_notify *notify;

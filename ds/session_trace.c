@@ -67,6 +67,12 @@ static enum ds_error set_up(struct session *session, struct ds_area *area, void 
 
     if (error != DS_OK)
         return error;
+    session->buffer = (struct ds_buffer){
+        .base = config.base,
+        .bytes = scope->bytes,
+        .tables = config.tables,
+        .table_count = config.table_count,
+    };
     session->overflow = request->overflow;
     session->notify = request->notify;
     session->callback_context = request->context;

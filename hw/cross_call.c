@@ -7,8 +7,6 @@
 #include "hw/irq.h"
 #include "hw/regs.h"
 
-#define RESEND_TICKS (1ull << 24)
-
 enum { FREE, FILLING, ASKED, WORKING, DONE, GIVEN_UP };
 
 struct request {
@@ -52,21 +50,12 @@ static bool reserve(struct request *request, uint64_t start)
     return true;
 }
 
-/* Emulators have been seen to lose an interrupt that comes while they leave a guest. */
-static bool await(struct request *request, uint32_t apic_id, uint64_t start)
+static bool await(struct request *request, uint64_t start)
 {
-    uint64_t sent = start;
-
     while (__atomic_load_n(&request->state, __ATOMIC_ACQUIRE) != DONE) {
-        uint64_t now = tsc_read();
-
-        if (now - start > cross_call_ticks &&
+        if (tsc_read() - start > cross_call_ticks &&
             (change(request, ASKED, FREE) || change(request, WORKING, GIVEN_UP)))
             return false;
-        if (now - sent > RESEND_TICKS) {
-            sent = now;
-            apic_send_ipi(apic_id, VECTOR_IPI);
-        }
         cross_call_serve();
         cpu_pause();
     }
@@ -102,7 +91,7 @@ bool cross_call(unsigned processor, cross_function *fn, uint64_t a, uint64_t b, 
     request->b = b;
     change(request, FILLING, ASKED);
     apic_send_ipi(target->apic_id, VECTOR_IPI);
-    if (!await(request, target->apic_id, start))
+    if (!await(request, start))
         return false;
     *value = request->value;
     change(request, DONE, FREE);

@@ -136,3 +136,43 @@ CHECK(tables, .name = "task.request.tables", .clauses = "", .kind = SOFTWARE,
     schedule_run(&t->schedule, 100);
     EXPECT_EQ(run, task->end, TASK_EXITED, "the traced task");
 }
+
+/* What the request found has to hold when the trace goes on: no store can be mended. */
+CHECK(tables_change, .name = "ds.session.tables_change", .clauses = "", .kind = SOFTWARE,
+      .needs = NEED_BTS | NEED_DS_CPL)
+{
+    static const unsigned worse[] = {
+        PAGE_NX | PAGE_WRITE | PAGE_ACCESSED | PAGE_DIRTY,
+        PAGE_PRESENT | PAGE_NX | PAGE_ACCESSED | PAGE_DIRTY,
+        PAGE_PRESENT | PAGE_NX | PAGE_WRITE,
+    };
+    struct address_space *space = paging_kernel_space();
+    struct session_request request;
+    struct sessions *s;
+    struct trace pages;
+    size_t size = 0;
+    session_id id;
+
+    trace_open(run, &pages, &(struct trace_setup){.records = 64});
+    s = sessions_open(run, FIXED);
+    request = sessions_request(s, 64);
+    request.buffer = (void *)(uintptr_t)pages.base;
+    id = sessions_ask(s, &request);
+    for (unsigned i = 0; i < sizeof(worse) / sizeof(worse[0]); i++) {
+        enum ds_error error;
+        uint64_t debugctl;
+
+        session_suspend(id, &s->debugger);
+        debugctl = sessions_debugctl();
+        paging_protect(space, pages.window, worse[i]);
+        error = session_resume(id, &s->debugger);
+        EXPECT_EQ(run, sessions_debugctl(), debugctl, "DEBUGCTL after the refusal");
+        paging_protect(space, pages.window, worse[1] | PAGE_WRITE);
+        sessions_error(run, error, DS_EFAULT, "resume with a page that cannot be stored to");
+        sessions_error(run, session_resume(id, &s->debugger), DS_OK, "resume");
+    }
+    sessions_branches(run, "bench.loop", 20);
+    session_suspend(id, &s->debugger);
+    session_size(id, &s->debugger, &size);
+    EXPECT(run, size >= 20, "%zu records after all that", size);
+}
