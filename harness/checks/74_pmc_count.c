@@ -195,7 +195,7 @@ CHECK(slope, .name = "pmc.count.slope", .clauses = "PMC-04", .kind = MUST, .need
 CHECK(many, .name = "pmc.count.many", .clauses = "PMC-04", .kind = MUST, .needs = NEED_PMC)
 {
     const struct workload *w = trace_find(run, "bench.loop");
-    uint64_t rounds = run_count_of(run, 2000000, 1000), none;
+    uint64_t rounds = run_count_of(run, 500000, 250), none;
     struct counting c;
 
     open_all(run, &c, PMC_USR);

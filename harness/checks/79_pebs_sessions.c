@@ -215,7 +215,7 @@ CHECK(storm, .name = "pebs.session.storm", .clauses = "PEBS-10", .kind = SOFTWAR
       .needs = NEED_PEBS)
 {
     struct sessions *s = sessions_open(run, LVT_DELIVERY_FIXED | VECTOR_PMI);
-    unsigned rounds = run_count(run, 5000);
+    unsigned rounds = run_count_of(run, 1000, 50);
     struct session_result result;
     struct storm storm = {.s = s};
     struct trap_slot outer;
