@@ -10,7 +10,7 @@ enum gate {
     GATE_NO_DTES64,
     GATE_NO_DSCPL,
     GATE_NO_BTS,
-    GATE_NO_PDCM,       /* IA32_PERF_CAPABILITIES */
+    GATE_NO_PDCM,       /* IA32_PERF_CAPABILITIES, and PEBS with it */
     GATE_NO_PERFMON,    /* architectural performance monitoring */
     GATE_NO_LBR,        /* the last-branch stack; no CPUID bit tells */
     GATE_NO_FREEZE_SMM, /* FREEZE_WHILE_SMM */

@@ -58,9 +58,11 @@ static bool trap_like(void)
     return policy(POLICY_PEBS_TRAP) == PEBS_TRAP_LIKE;
 }
 
+/* Without IA32_PERF_CAPABILITIES nobody could tell the format. */
 bool pebs_exists(void)
 {
-    return format != FORMAT_OFF && perfmon_exists() && !gate_closed[GATE_NO_DS];
+    return format != FORMAT_OFF && perfmon_exists() && !gate_closed[GATE_NO_DS] &&
+           !gate_closed[GATE_NO_PDCM];
 }
 
 unsigned pebs_format(void)
