@@ -116,12 +116,12 @@ static void test_registers(void)
         EXPECT_EQ(msr_write(&cpu, 0x38d, 1ull << bit), bit < 12);
         EXPECT(!msr_write(&cpu, 0x38e, 1ull << bit));
     }
-    EXPECT_EQ(get(0x345), 0x3 | 1 << 6 | 1 << 7 | 3 << 8 | 1 << 13);
+    EXPECT_EQ(get(0x345), 0x3 | 1 << 6 | 1 << 7 | 3 << 8 | 3 << 12);
     model_set("pebs", "off");
-    EXPECT_EQ(get(0x345), 0x3 | 1 << 13);
+    EXPECT_EQ(get(0x345), 0x3 | 3 << 12);
     EXPECT(!msr_write(&cpu, 0x3f1, 0));
     model_set("pebs", "4");
-    EXPECT_EQ(get(0x345), 0x3 | 1 << 6 | 1 << 7 | 4 << 8 | 1 << 13 | 1 << 14);
+    EXPECT_EQ(get(0x345), 0x3 | 1 << 6 | 1 << 7 | 4 << 8 | 7 << 12);
     put(0x3f1, 0x70000000f);
     put(0x3f2, 3);
     EXPECT(!msr_write(&cpu, 0x3f2, 4));
@@ -229,7 +229,8 @@ static void test_formats(void)
     char name[2] = "0";
 
     for (unsigned format = 0; format < 5; format++, name[0]++) {
-        sample(name, 0xc0);
+        sample(name, 0xc0 | (format == 4 ? 1ull << 34 : 0));
+        EXPECT_EQ(msr_write(&cpu, 0x38d, 0x11100000000), format == 4);
         if (format == 4)
             put(0x3f2, 3);
         retire(INSN_PLAIN, false, 3);
@@ -299,6 +300,7 @@ static void test_threshold_and_bounds(void)
 static void test_together(void)
 {
     sample("4", 0xc0);
+    put(0x3f2, 3); /* asked for, but by neither counter */
     *word(AREA + 0x80) = (uint64_t)-9;
     put(0x38d, 2);
     put(0x38f, 1 | 1ull << 32);

@@ -244,7 +244,7 @@ void transfer_finish(struct model_cpu *cpu, const struct insn *insn, uint64_t fr
         deliver_fault(cpu);
 }
 
-/* The instruction has retired, from linear address from. */
+/* The instruction has retired, from linear address from, while something counts. */
 static bool retire(struct model_cpu *cpu, const struct insn *insn, uint64_t from,
                    unsigned cpl_before)
 {
@@ -254,7 +254,7 @@ static bool retire(struct model_cpu *cpu, const struct insn *insn, uint64_t from
                               .taken = cpu->branched,
                               .cpl_before = (uint8_t)cpl_before,
                               .cpl_after = (uint8_t)guest_cpl(cpu)};
-    return !cpu->perf.live || count_retired(cpu, &retired);
+    return count_retired(cpu, &retired);
 }
 
 void carry_out(struct model_cpu *cpu, const struct insn *insn)
@@ -292,20 +292,21 @@ void carry_out(struct model_cpu *cpu, const struct insn *insn)
     bool late = trap && (defect(DEFECT_ORDER) ||
                          (cpu->debugctl & DEBUGCTL_BTF && defect(DEFECT_BTF_ORDER)));
     bool bent = insn->class == INSN_JCC && defect(DEFECT_NOT_TAKEN);
-    bool swapped = cpu->branched && defect(DEFECT_PEBS_AFTER_BTS);
+    bool swapped = defect(DEFECT_PEBS_AFTER_BTS) && cpu->branched;
     if (swapped) {
         transfer_finish(cpu, insn, from, cpl_before);
         interrupt_send(cpu);
     }
-    bool stored = retire(cpu, insn, from, cpl_before);
-    struct fault of_record = cpu->fault;
-    if ((cpu->branched || bent) && !late && !swapped)
-        transfer_finish(cpu, insn, from, cpl_before);
-    if (!stored) {
-        cpu->fault = of_record;
+    if (cpu->perf.live && !retire(cpu, insn, from, cpl_before)) {
+        struct fault of_sample = cpu->fault;
+        if (cpu->branched && !swapped)
+            transfer_finish(cpu, insn, from, cpl_before);
+        cpu->fault = of_sample;
         deliver_fault(cpu);
         return;
     }
+    if ((cpu->branched || bent) && !late && !swapped)
+        transfer_finish(cpu, insn, from, cpl_before);
     if (trap && insn->class != INSN_MOV_SS && insn->class != INSN_POP_SS)
         deliver_debug_trap(cpu, DR6_BS,
                            policy(POLICY_DB_FROM) == DB_FROM_INSN ? start_rip : save->rip);

@@ -229,11 +229,23 @@ static unsigned fixed_words(const struct area *area)
     return area->field_bytes == 4 ? 10 : count[format];
 }
 
+/* A counter without the bit has records of the first group alone. */
+static bool groups_wanted(const struct perfmon *perf, unsigned due)
+{
+    for (unsigned i = 0; i < COUNTERS; i++)
+        if (due >> i & 1 &&
+            (i < GENERAL_COUNTERS
+                 ? perf->select[i] & SELECT_ADAPTIVE
+                 : perf->fixed_control & FIXED_ADAPTIVE << 4 * (i - GENERAL_COUNTERS)))
+            return true;
+    return false;
+}
+
 static unsigned fill_adaptive(const struct model_cpu *cpu, const uint64_t state[STATE_WORDS],
                               unsigned due, const struct retired *r, uint64_t *words)
 {
     static const uint8_t order[] = {RAX, RCX, RDX, RBX, RSP, RBP, RSI, RDI};
-    uint64_t groups = cpu->perf.pebs_data;
+    uint64_t groups = groups_wanted(&cpu->perf, due) ? cpu->perf.pebs_data : 0;
     unsigned at = 1;
     words[at++] = eventing_ip(cpu, r);
     words[at++] = counter_bits(due);

@@ -243,6 +243,24 @@ static bool pebs_enable_write(struct perfmon *perf, uint64_t value)
     return true;
 }
 
+static bool adaptive_exists(void)
+{
+    return pebs_capabilities() & CAPABILITY_BASELINE;
+}
+
+static uint64_t select_bits(void)
+{
+    return UINT32_MAX | (adaptive_exists() ? SELECT_ADAPTIVE : 0);
+}
+
+static uint64_t fixed_control_bits(void)
+{
+    uint64_t bits = FIXED_CONTROL_BITS;
+    for (unsigned i = 0; i < FIXED_COUNTERS && adaptive_exists(); i++)
+        bits |= FIXED_ADAPTIVE << 4 * i;
+    return bits;
+}
+
 static bool reserved_clear(uint64_t value, uint64_t known)
 {
     return !(value & ~known) || defect(DEFECT_PMC_RESERVED);
@@ -254,9 +272,9 @@ static bool control_write(struct model_cpu *cpu, uint32_t index, uint64_t value)
     uint64_t clearable = STATUS_CLEARABLE | (freezes_by_status() ? STATUS_FROZEN : 0);
     switch (index) {
     case MSR_FIXED_CONTROL:
-        if (!reserved_clear(value, FIXED_CONTROL_BITS))
+        if (!reserved_clear(value, fixed_control_bits()))
             return false;
-        perf->fixed_control = value & FIXED_CONTROL_BITS;
+        perf->fixed_control = value & fixed_control_bits();
         return true;
     case MSR_PERF_CONTROL:
         if (!reserved_clear(value, CONTROL_ALL))
@@ -276,7 +294,7 @@ static bool control_write(struct model_cpu *cpu, uint32_t index, uint64_t value)
     case MSR_PEBS_ENABLE:
         return pebs_enable_write(perf, value);
     case MSR_PEBS_DATA:
-        if (!(pebs_capabilities() & CAPABILITY_BASELINE) || value & ~PEBS_DATA_BITS)
+        if (!adaptive_exists() || value & ~PEBS_DATA_BITS)
             return false;
         perf->pebs_data = value;
         return true;
@@ -295,9 +313,9 @@ bool perfmon_write(struct model_cpu *cpu, uint32_t index, uint64_t value)
     if (counter < COUNTERS) {
         good = counter_write(cpu, index, counter, value);
     } else if (is_select(index)) {
-        good = reserved_clear(value, UINT32_MAX);
+        good = reserved_clear(value, select_bits());
         if (good)
-            cpu->perf.select[index - MSR_EVENT_SELECT] = (uint32_t)value;
+            cpu->perf.select[index - MSR_EVENT_SELECT] = value & select_bits();
     } else {
         good = control_write(cpu, index, value);
     }

@@ -111,7 +111,10 @@ unsigned pebs_format(void);
 bool pebs_set_format(const char *name);
 uint64_t pebs_capabilities(void); /* its fields in IA32_PERF_CAPABILITIES */
 #define CAPABILITY_BASELINE (1ull << 14)
-uint64_t pebs_enable_bits(void); /* that exist in IA32_PEBS_ENABLE */
+/* With the baseline: this counter's records have the groups that were asked for. */
+#define SELECT_ADAPTIVE (1ull << 34)
+#define FIXED_ADAPTIVE  (1ull << 32) /* of fixed counter 0; 4 bits on for each other */
+uint64_t pebs_enable_bits(void);     /* that exist in IA32_PEBS_ENABLE */
 /* Remembers the registers before an instruction that may leave a record. */
 void pebs_before(struct model_cpu *cpu);
 enum pebs_outcome { PEBS_STORED, PEBS_SKIPPED, PEBS_FAULT };
