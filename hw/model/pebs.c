@@ -297,12 +297,20 @@ static void signal_if_due(struct model_cpu *cpu, const struct area *area, uint64
         signal_buffer(cpu);
 }
 
+/* The manual first gave the field 40 bits; the sign is that of the last of them. */
+static uint64_t reset_value(uint64_t field)
+{
+    if (policy(POLICY_PEBS_RESET_BITS) == RESET_40)
+        field = (uint64_t)((int64_t)(field << 24) >> 24);
+    return field & COUNTER_MASK;
+}
+
 static void reload(struct perfmon *perf, const struct area *area, unsigned due)
 {
     for (unsigned i = 0; i < COUNTERS; i++)
         if (due >> i & 1)
             perf->value[i] =
-                defect(DEFECT_PEBS_RESET_IGNORED) ? 0 : area->reset[i] & COUNTER_MASK;
+                defect(DEFECT_PEBS_RESET_IGNORED) ? 0 : reset_value(area->reset[i]);
     if (!defect(DEFECT_PEBS_STATUS_KEPT))
         perf->status &= ~counter_bits(due);
 }
