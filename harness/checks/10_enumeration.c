@@ -122,6 +122,12 @@ CHECK(perf_capabilities, .name = "bts.enum.perf_capabilities", .clauses = "ENUM-
     msr_read_try(MSR_IA32_PERF_CAPABILITIES, &after);
     if (!EXPECT_EQ(run, after, before, "IA32_PERF_CAPABILITIES after a write"))
         msr_write_try(MSR_IA32_PERF_CAPABILITIES, before); /* others read it as well */
+    for (unsigned bit = 0; bit < 64; bit++) {
+        msr_write_try(MSR_IA32_PERF_CAPABILITIES, before ^ 1ull << bit);
+        msr_read_try(MSR_IA32_PERF_CAPABILITIES, &after);
+        if (!EXPECT(run, after == before, "bit %u alone can be changed", bit))
+            msr_write_try(MSR_IA32_PERF_CAPABILITIES, before);
+    }
     run_observe(run, "bts.perf-capabilities-write", vector ? "gp" : "ignore");
 }
 

@@ -68,6 +68,15 @@ CHECK(unavailable, .name = "bts.gate.unavailable", .clauses = "ENUM-02", .kind =
     NEED(run, msr_read_try(MSR_IA32_MISC_ENABLE, &misc) == 0, "RDMSR faults");
     EXPECT(run, misc & MISC_ENABLE_BTS_UNAVAILABLE,
            "the bits cannot be set, yet BTS_UNAVAILABLE is clear");
+    for (uint64_t bit = DEBUGCTL_BTS; bit <= DEBUGCTL_BTINT; bit <<= 1) {
+        uint64_t back = 0;
+        int vector = broker_raw_write_debugctl(bit);
+
+        broker_raw_read_debugctl(&back);
+        broker_resync();
+        EXPECT(run, vector != 0 || !(back & bit), "bit %llx can be set, though unavailable",
+               (unsigned long long)bit);
+    }
     expect_refused(run, DS_PROBE_BTS_UNAVAILABLE);
 }
 
@@ -79,6 +88,7 @@ CHECK(no_ds, .name = "bts.gate.no_ds", .clauses = "ENUM-01", .kind = CHARACTERIS
 
     gate_require(run, "no-ds");
     EXPECT(run, !cpu_has_ds(), "CPUID still enumerates DS");
+    EXPECT(run, !cpu_has_dtes64() && !cpu_has_ds_cpl(), "extensions of DS without DS");
     read = broker_raw_read_ds_area(&value);
     write = broker_raw_write_ds_area(0);
     EXPECT(run, read == write, "IA32_DS_AREA: vector %d for RDMSR, %d for WRMSR", read, write);

@@ -155,7 +155,8 @@ CHECK(without_pebs, .name = "bts.family.without_pebs", .clauses = "ENUM-11",
       .kind = CHARACTERISE, .needs = NEED_BTS)
 {
     const struct workload *w = trace_find(run, "call.nested");
-    uint64_t misc = 0;
+    const uint64_t bits = DEBUGCTL_BTS | DEBUGCTL_BTINT;
+    uint64_t misc = 0, back = 0;
     struct trace t;
 
     msr_read_try(MSR_IA32_MISC_ENABLE, &misc);
@@ -166,6 +167,10 @@ CHECK(without_pebs, .name = "bts.family.without_pebs", .clauses = "ENUM-11",
     msr_read_try(MSR_IA32_MISC_ENABLE, &misc);
     EXPECT(run, misc & MISC_ENABLE_PEBS_UNAVAILABLE, "PEBS is off and reads as available");
     REQUIRE(run, !(misc & MISC_ENABLE_BTS_UNAVAILABLE), "BTS went together with PEBS");
+    EXPECT(run, broker_raw_write_debugctl(bits) == 0, "BTS and BTINT cannot be set");
+    broker_raw_read_debugctl(&back);
+    broker_resync();
+    EXPECT_EQ(run, back, bits, "IA32_DEBUGCTL, without PEBS");
     trace_open(run, &t, &(struct trace_setup){.records = 256});
     trace_workload(&t, w, 0, NULL);
     trace_expect_workload(&t, w, 0, NULL);

@@ -139,6 +139,16 @@ CHECK(live_index, .name = "bts.layout.live_index", .clauses = "LAY-08", .kind = 
     trace_store(&t, &t.area->bts_index, (uint64_t)(uintptr_t)moved);
     EXPECT(run, !bts_slot_empty(moved) || !bts_slot_empty(next),
            "the record after the store is in neither place");
+    /* Whichever it is, the index must go on from there. */
+    if (!bts_slot_empty(moved)) {
+        const struct bts_record *end = (const struct bts_record *)(uintptr_t)t.area->bts_index;
+
+        EXPECT(run, end > moved, "stored at %p, and the index is %p behind it", (void *)moved,
+               (const void *)end);
+        while (++moved < end)
+            EXPECT(run, !bts_slot_empty(moved), "the slot at %p was left out", (void *)moved);
+        moved = (struct bts_record *)(uintptr_t)t.base + 40;
+    }
     run_observe(run, "bts.index-read", !bts_slot_empty(moved) ? "each-record" : "at-enable");
 }
 

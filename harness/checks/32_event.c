@@ -42,8 +42,8 @@ CHECK(ud, .name = "bts.event.ud", .clauses = "GEN-06 GEN-01", .kind = MUST, .nee
 CHECK(cr2_kept, .name = "bts.event.cr2_kept", .clauses = "GEN-06", .kind = MUST,
       .needs = NEED_BTS)
 {
-    static const char *const others[] = {"fault.ud", "fault.de", "fault.gp_address",
-                                         "int3.once"};
+    static const char *const others[] = {"fault.ud",  "fault.de",      "fault.gp_address",
+                                         "int3.once", "trap.step_jmp", "int80.once"};
     const uint64_t mark = 0x123456789000;
 
     for (unsigned i = 0; i < sizeof(others) / sizeof(others[0]); i++) {

@@ -102,7 +102,9 @@ void interrupt_send(struct model_cpu *cpu)
     if (!(base & APIC_BASE_ENABLE))
         return;
     uint32_t lvt = lvt_read(base), mode = lvt & LVT_MODE;
-    if (lvt & LVT_MASKED && !defect(DEFECT_PMI_MASK_IGNORED))
+    bool open = defect(DEFECT_PMI_MASK_IGNORED) ||
+                (gate_closed[GATE_NETBURST] && defect(DEFECT_NETBURST_MASK_FREE));
+    if (lvt & LVT_MASKED && !open)
         return;
     if (mode != LVT_FIXED && mode != LVT_NMI)
         return;

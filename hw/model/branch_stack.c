@@ -61,6 +61,8 @@ void branch_stack_push(struct model_cpu *cpu, const struct transfer *t)
 {
     bool moves = cpu->debugctl & DEBUGCTL_LBR ||
                  (cpu->debugctl & DEBUGCTL_TR && policy(POLICY_LBR_WHILE_TR) == LBR_MOVES);
+    if (!moves && cpu->debugctl & DEBUGCTL_TR && defect(DEFECT_LBR_TOP_MOVES))
+        cpu->lbr_top = (cpu->lbr_top + 1) % LBR_DEPTH;
     bool held = (!moves || perfmon_lbrs_frozen(cpu)) && !cpu->lbr_leaks;
     if (held || !branch_stack_exists() || t->kind == TRANSFER_DEBUG ||
         !branch_stack_selects(cpu, t))

@@ -123,7 +123,8 @@ struct model_cpu {
     /* branch_stack.c */
     uint64_t lbr_select, lbr_top, lbr_from[LBR_DEPTH], lbr_to[LBR_DEPTH];
     /* smm.c */
-    bool in_smm, lose_next; /* lose_next: for a defect */
+    uint64_t area_late, index_kept; /* for defects */
+    bool in_smm, lose_next;         /* lose_next: for a defect */
     uint64_t smi_count;
     bool lbr_leaks; /* for a defect: frozen, and yet it moves */
     struct perfmon perf;

@@ -37,7 +37,7 @@ static void features(const struct model_cpu *cpu, struct cpuid_result *r)
         r->edx &= ~EDX_DS;
     if (gate_closed[GATE_NO_DS] || gate_closed[GATE_NO_DTES64])
         r->ecx &= ~ECX_DTES64;
-    if (gate_closed[GATE_NO_DS] || gate_closed[GATE_NO_DSCPL])
+    if ((gate_closed[GATE_NO_DS] && !defect(DEFECT_DS_CPL_ALONE)) || gate_closed[GATE_NO_DSCPL])
         r->ecx &= ~ECX_DS_CPL;
     if (gate_closed[GATE_NO_PDCM])
         r->ecx &= ~ECX_PDCM;

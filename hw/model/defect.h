@@ -135,6 +135,40 @@
     X(PEBS_TAKES_BTS, "pebs-takes-bts", "ENUM-11", "without PEBS there is no BTS either")      \
     X(NETBURST_BITS, "netburst-bits-as-later", "DCTL-05", "family 0FH has the later layout")   \
     X(NETBURST_UNMASKED, "netburst-unmasked", "INT-12", "family 0FH leaves the entry open")    \
+    X(REPEAT_NEXT, "interrupt-in-repeat-next", "GEN-05",                                       \
+      "an interrupt in a REP comes from behind it")                                            \
+    X(RETF_IMM_LOST, "far-ret-imm16-lost", "GEN-03",                                           \
+      "a far RET with an immediate leaves none")                                               \
+    X(PEBS_TAKES_BTINT, "pebs-takes-btint", "ENUM-11", "without PEBS BTINT reads as 0")        \
+    X(INDEX_HALF_CACHED, "index-half-cached", "LAY-08",                                        \
+      "a moved index is used once, then forgotten")                                            \
+    X(AREA_ONE_LATE, "ds-area-one-late", "DCTL-06",                                            \
+      "a new area serves from the second record on")                                           \
+    X(AREA_ALIGNED, "ds-area-aligned-16", "DCTL-06", "the area's address is cut to 16 bytes")  \
+    X(NO_AREA_HALF, "no-area-half-refused", "DCTL-10",                                         \
+      "the WRMSR faults, and TR and BTS are set")                                              \
+    X(FROM_SECOND_PREFIX, "from-second-prefix", "REC-07",                                      \
+      "of two prefixes from skips the first")                                                  \
+    X(CAPABILITIES_BIT, "perf-capabilities-one-bit", "ENUM-07",                                \
+      "a write that changes bit 6 alone is kept")                                              \
+    X(CR2_DEBUG, "debug-clears-cr2", "GEN-06", "a debug exception clears CR2")                 \
+    X(SYSRET_NEXT, "sysret-from-next", "GEN-12", "SYSRET comes from behind itself")            \
+    X(ES_BASE, "es-base-added", "MEM-02", "the base of ES moves area and buffer")              \
+    X(JCC_LONG_LOST, "jcc-forward-far-lost", "GEN-01",                                         \
+      "a Jcc of 64 bytes or more forward leaves none")                                         \
+    X(DS_CPL_ALONE, "ds-cpl-without-ds", "ENUM-01",                                            \
+      "without DS its extensions are enumerated")                                              \
+    X(WRAP_32_EARLY, "wrap-32-early", "LAY-02",                                                \
+      "32-bit area: wraps where 24 bytes have no room")                                        \
+    X(LBR_TOP_MOVES, "lbr-top-without-entry", "LBR-02",                                        \
+      "TR moves the top of a stack that stands still")                                         \
+    X(NETBURST_MASK_FREE, "netburst-mask-ignored", "INT-12",                                   \
+      "family 0FH interrupts though masked")                                                   \
+    X(BTINT_ALONE, "btint-without-bts", "ENUM-02",                                             \
+      "BTINT can be set where BTS is unavailable")                                             \
+    X(INDEX_LINE, "index-skips-line", "BUF-01", "from slot 32 on the index moves by 32")       \
+    X(CALL_RIP_LOST, "call-rip-relative-lost", "GEN-03",                                       \
+      "CALL through RIP-relative memory leaves none")                                          \
     X(INIT_RECORDS, "init-keeps-bts", "RST-01", "BTS is set after INIT")                       \
     X(INIT_UNMASKED, "init-unmasked", "RST-02", "the performance entry is open after INIT")
 

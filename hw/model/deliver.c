@@ -319,6 +319,8 @@ void deliver(struct model_cpu *cpu, const struct event *event)
                 retire_event(cpu, &current, linear, cpl_before) &&
                 record_event(cpu, &current, from, recorded_address(cpu, cpu->vmcb->save.rip),
                              cpl_before, guest_cpl(cpu));
+            if (current.vector == VECTOR_DB && defect(DEFECT_CR2_DEBUG))
+                cpu->vmcb->save.cr2 = 0;
             if (current.vector == VECTOR_DB && current.kind != EVENT_INTERRUPT)
                 debug_exception_effects(cpu);
             if (recorded)

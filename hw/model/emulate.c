@@ -230,6 +230,8 @@ uint64_t recorded_address(const struct model_cpu *cpu, uint64_t rip)
 void transfer_finish(struct model_cpu *cpu, const struct insn *insn, uint64_t from,
                      unsigned cpl_before)
 {
+    if (defect(DEFECT_CALL_RIP_LOST) && insn->class == INSN_CALL_INDIRECT && insn->rip_relative)
+        return;
     struct transfer transfer = {.from = from,
                                 .to = recorded_address(cpu, cpu->vmcb->save.rip),
                                 .cpl_before = (uint8_t)cpl_before,

@@ -9,7 +9,8 @@ static bool lost_class(const struct transfer *t)
     bool crosses = t->cpl_before != t->cpl_after;
     switch (t->class) {
     case INSN_JCC:
-        return defect(DEFECT_TAKEN_LOST);
+        return defect(DEFECT_TAKEN_LOST) ||
+               (t->to - t->from - 64 < 1ull << 32 && defect(DEFECT_JCC_LONG_LOST));
     case INSN_LOOP:
     case INSN_JCXZ:
         return defect(DEFECT_LOOP_LOST);
@@ -24,7 +25,8 @@ static bool lost_class(const struct transfer *t)
     case INSN_CALL_FAR_DIRECT:
         return defect(DEFECT_FAR_LOST) || (crosses && defect(DEFECT_GATE_LOST));
     case INSN_RET_FAR:
-        return defect(DEFECT_FAR_LOST) || (crosses && defect(DEFECT_OUTER_RET_LOST));
+        return defect(DEFECT_FAR_LOST) || (crosses && defect(DEFECT_OUTER_RET_LOST)) ||
+               (t->length > 2 && defect(DEFECT_RETF_IMM_LOST));
     case INSN_JMP_FAR:
     case INSN_JMP_FAR_DIRECT:
         return defect(DEFECT_FAR_LOST);

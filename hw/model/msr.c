@@ -71,7 +71,8 @@ static struct absent_bits debugctl_absent(void)
         absent(&bits, DEBUGCTL_FREEZE_SMM, POLICY_BIT_14);
     absent(&bits, DEBUGCTL_RTM, POLICY_BIT_15);
     if (stores_unavailable())
-        absent(&bits, DEBUGCTL_BTS | DEBUGCTL_BTINT, POLICY_BTS_ABSENT);
+        absent(&bits, DEBUGCTL_BTS | (defect(DEFECT_BTINT_ALONE) ? 0 : DEBUGCTL_BTINT),
+               POLICY_BTS_ABSENT);
     if (gate_closed[GATE_NO_DS] || gate_closed[GATE_NO_DSCPL])
         absent(&bits, DEBUGCTL_OFF_OS | DEBUGCTL_OFF_USR, POLICY_OFF_ABSENT);
     return bits;
@@ -107,7 +108,7 @@ static bool debugctl_write(struct model_cpu *cpu, uint64_t value)
     if (value & bits.faulting && !defect(DEFECT_RESERVED_ACCEPTED) && !mixed)
         return fault_raise(cpu, VECTOR_GP, 0);
     value &= ~(bits.dropped | (mixed ? 0 : bits.faulting));
-    if (defect(DEFECT_BITS_LOST))
+    if (defect(DEFECT_BITS_LOST) || (defect(DEFECT_PEBS_TAKES_BTINT) && !pebs_exists()))
         value &= ~DEBUGCTL_BTINT;
     if (defect(DEFECT_OFF_NOT_KEPT))
         value &= ~(DEBUGCTL_OFF_OS | DEBUGCTL_OFF_USR);
@@ -117,6 +118,10 @@ static bool debugctl_write(struct model_cpu *cpu, uint64_t value)
         value &= ~DEBUGCTL_LBR;
     uint64_t enable = DEBUGCTL_TR | DEBUGCTL_BTS;
     bool enabling = (value & enable) == enable && (cpu->debugctl & enable) != enable;
+    if (enabling && !cpu->ds_area && defect(DEFECT_NO_AREA_HALF)) {
+        cpu->debugctl = value;
+        return fault_raise(cpu, VECTOR_GP, 0);
+    }
     if (enabling && !cpu->ds_area && policy(POLICY_NO_AREA) == NO_AREA_GP)
         return fault_raise(cpu, VECTOR_GP, 0);
     cpu->debugctl = value;
@@ -145,6 +150,9 @@ static bool ds_area_write(struct model_cpu *cpu, uint64_t value)
         cpu->ds_area = value;
     if (!canonical && !defect(DEFECT_NONCANONICAL))
         return fault_raise(cpu, VECTOR_GP, 0);
+    if (defect(DEFECT_AREA_ALIGNED))
+        value &= ~15ull;
+    cpu->area_late = value && value != cpu->ds_area ? cpu->ds_area : 0;
     cpu->ds_area = value;
     shared_area = value;
     return true;

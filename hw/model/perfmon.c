@@ -176,7 +176,7 @@ bool perfmon_read(struct model_cpu *cpu, uint32_t index, uint64_t *value)
     unsigned counter = counter_of(index);
     if (index == MSR_PERF_CAPABILITIES && !gate_closed[GATE_NO_PDCM]) {
         *value = capabilities();
-        if (defect(DEFECT_CAPABILITIES_WRITABLE))
+        if (defect(DEFECT_CAPABILITIES_WRITABLE) || defect(DEFECT_CAPABILITIES_BIT))
             *value ^= cpu->perf.capabilities_written;
         return true;
     }
@@ -207,7 +207,8 @@ bool perfmon_rdpmc(struct model_cpu *cpu, uint32_t which, uint64_t *value)
 
 static bool capabilities_write(struct model_cpu *cpu, uint64_t value)
 {
-    if (defect(DEFECT_CAPABILITIES_WRITABLE)) {
+    bool one_bit = (value ^ capabilities()) == 1 << 6 && defect(DEFECT_CAPABILITIES_BIT);
+    if (defect(DEFECT_CAPABILITIES_WRITABLE) || one_bit) {
         cpu->perf.capabilities_written = value ^ capabilities();
         return true;
     }

@@ -75,6 +75,10 @@ static void fill_words(const struct transfer *t, uint64_t words[WORD_COUNT])
             from += t->length;
         if (defect(DEFECT_FROM_SKIPS_PREFIX))
             from += t->prefix_bytes;
+        if (defect(DEFECT_FROM_SECOND_PREFIX))
+            from += t->prefix_bytes > 1;
+        if (t->class == INSN_SYSRET && defect(DEFECT_SYSRET_NEXT))
+            from += t->length;
         if (defect(DEFECT_TARGET_FALLTHROUGH))
             to = t->from + t->length;
     }
@@ -132,6 +136,12 @@ static bool read_fields(struct model_cpu *cpu, struct area *area, unsigned acces
     area->linear = cpu->ds_area;
     if (defect(DEFECT_AREA_STALE))
         area->linear = cpu->area_at_enable;
+    if (defect(DEFECT_ES_BASE) && !guest_long_code(cpu))
+        area->linear += cpu->vmcb->save.es.base;
+    if (defect(DEFECT_AREA_ONE_LATE) && cpu->area_late) {
+        area->linear = cpu->area_late;
+        cpu->area_late = 0;
+    }
     if (defect(DEFECT_AREA_32))
         area->linear = (uint32_t)area->linear;
     if (defect(DEFECT_LIMITED) && !guest_long_code(cpu) &&
@@ -184,6 +194,7 @@ void record_enable(struct model_cpu *cpu)
     cpu->drop_next = false;
     cpu->area_known = false;
     cpu->pmi_owed = false;
+    cpu->index_kept = 0;
     cpu->held_place = 0;
     if (cpu->area_at_enable == 0 || !defect(DEFECT_AREA_STALE))
         cpu->area_at_enable = cpu->ds_area;
@@ -202,6 +213,8 @@ void record_enable(struct model_cpu *cpu)
 static bool has_room(const struct area *area, uint64_t index)
 {
     uint64_t end = index + area->record_bytes;
+    if (area->field_bytes == 4 && defect(DEFECT_WRAP_32_EARLY))
+        end += area->record_bytes;
     if (end < index) /* wraps at the end of the address space, or just reaches it */
         return end == 0 && policy(POLICY_SPACE_END) == SPACE_END_STORED;
     if (defect(DEFECT_PARTIAL_FITS))
@@ -362,6 +375,13 @@ static bool store(struct model_cpu *cpu, const uint64_t words[WORD_COUNT], unsig
     if (policy(POLICY_REST) == REST_WRITTEN)
         write_rest(cpu, &area, place, words, access);
     uint64_t after = place + index_step(&area), index = after;
+    if (defect(DEFECT_INDEX_LINE) && after >= area.fields[FIELD_BASE] + 32 * area.record_bytes)
+        index = after += 8;
+    if (defect(DEFECT_INDEX_HALF_CACHED)) {
+        bool moved = cpu->index_kept && area.fields[FIELD_INDEX] != cpu->index_kept;
+        index = after = moved ? cpu->index_kept + area.record_bytes : after;
+        cpu->index_kept = index;
+    }
     bool circular = !(cpu->debugctl & DEBUGCTL_BTINT) || policy(POLICY_FULL) == FULL_WRAP;
     if (circular && policy(POLICY_WRAP) == WRAP_AFTER && !has_room(&area, index) &&
         !defect(DEFECT_WRAP_STOPS) && !defect(DEFECT_WRAP_LOSES))

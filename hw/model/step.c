@@ -56,6 +56,18 @@ enum fetch insn_fetch(struct model_cpu *cpu, uint64_t linear, struct insn *insn)
 
 /* --- interrupts --- */
 
+/* For a defect: bytes of the instruction with REP at which the guest stands. */
+static unsigned repeat_bytes(struct model_cpu *cpu)
+{
+    struct insn insn;
+    struct fault kept = cpu->fault;
+    uint64_t linear = guest_code_linear(cpu, cpu->vmcb->save.rip);
+    bool repeats =
+        insn_fetch(cpu, linear, &insn) == FETCH_DECODED && insn.repeat && insn.map == MAP_ONE;
+    cpu->fault = kept;
+    return repeats ? insn.length : 0;
+}
+
 static void deliver_interrupt(struct model_cpu *cpu, uint8_t vector, enum event_kind kind)
 {
     uint64_t rip = cpu->vmcb->save.rip;
@@ -64,6 +76,8 @@ static void deliver_interrupt(struct model_cpu *cpu, uint8_t vector, enum event_
                           .return_rip = rip,
                           .restart_rip = rip,
                           .from_rip = rip};
+    if (defect(DEFECT_REPEAT_NEXT))
+        event.from_rip += repeat_bytes(cpu);
     deliver(cpu, &event);
 }
 
