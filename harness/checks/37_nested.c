@@ -14,6 +14,7 @@
 #define CHECK_GROUP "37 bts.nested"
 #include "harness/pmi_log.h"
 #include "harness/trace.h"
+#include "hw/apic.h"
 
 #define GATE_BYTES   16
 #define GATE_TYPE    5 /* byte with the present bit */
@@ -194,4 +195,84 @@ CHECK(inside_repeat, .name = "bts.event.interrupt_in_repeat", .clauses = "GEN-05
     }
     if (!hit)
         run_skip(run, "the timer came never in the middle of a REP");
+}
+
+/* --- the same, certain: a REP that lasts until its interrupt has come */
+
+#define OWN_TICKS 20000u /* of the timer, at first: some 100 us */
+
+struct own_repeat {
+    uint64_t start, bytes, repeat;
+    uint64_t rip, rcx; /* where the interrupt came */
+};
+
+/* The REP has done its work: no byte more. */
+static bool end_repeat(struct trap_frame *frame, void *arg)
+{
+    struct own_repeat *own = arg;
+
+    own->rip = frame->rip;
+    own->rcx = frame->rcx;
+    if (frame->rip == own->repeat)
+        frame->rcx = 0;
+    return true;
+}
+
+static uint64_t repeat_long(void *arg)
+{
+    struct own_repeat *own = arg;
+    uint64_t at = own->start, left = own->bytes;
+
+    __asm__ volatile("lea 1f(%%rip), %%rax\n\t"
+                     "mov %%rax, %[repeat]\n\t"
+                     "cld\n\t"
+                     "sti\n\t"
+                     "nop\n\t"
+                     "1: rep lodsb\n\t"
+                     "cli"
+                     : "+S"(at), "+c"(left), [repeat] "=m"(own->repeat)
+                     :
+                     : "rax", "memory", "cc");
+    return 0;
+}
+
+static void close_own(void *arg)
+{
+    apic_timer_oneshot(0);
+    trap_set(VECTOR_TIMER, NULL, NULL);
+    (void)arg;
+}
+
+CHECK(inside_long_repeat, .name = "bts.event.interrupt_in_long_repeat",
+      .clauses = "GEN-05 GEN-02", .kind = MUST, .needs = NEED_BTS)
+{
+    struct own_repeat own = {.start = (uint64_t)(uintptr_t)run->platform->arena,
+                             .bytes = run->platform->arena_bytes};
+    bool hit = false;
+    size_t recorded = 0;
+    struct trace t;
+
+    trap_set(VECTOR_TIMER, end_repeat, &own);
+    run_defer(run, close_own, NULL);
+    trace_open(run, &t, &(struct trace_setup){.records = 2048});
+    /* Later and later: too early is before the REP. */
+    for (uint32_t ticks = OWN_TICKS; ticks <= OWN_TICKS << 8 && !hit; ticks <<= 4) {
+        bts_clear(&t.bts);
+        apic_timer_oneshot(ticks);
+        trace_call(&t, repeat_long, &own);
+        hit = own.rip == own.repeat && own.rcx < own.bytes;
+    }
+    if (!hit) {
+        run_skip(run, "the timer did not come in the middle of the REP");
+        return;
+    }
+    for (size_t i = 0; i < t.count; i++) {
+        EXPECT(run,
+               t.records[i].from != own.repeat ||
+                   t.records[i].to == trace_vector_entry(VECTOR_TIMER),
+               "record %zu leads from the REP to %llx", i, (unsigned long long)t.records[i].to);
+        recorded += t.records[i].to == trace_vector_entry(VECTOR_TIMER) &&
+                    t.records[i].from == own.repeat;
+    }
+    EXPECT_EQ(run, recorded, 1, "records from the REP to the timer's handler");
 }

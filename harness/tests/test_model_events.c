@@ -166,6 +166,42 @@ static void test_stack_is_aligned(void)
     EXPECT_EQ(cpu.gpr[RSP], USER_STACK - 16 - 40);
 }
 
+/* Vector 14 by INT n pushes no error code, whatever the exception of that number does. */
+static void test_int_has_no_error_code(void)
+{
+    setup(0);
+    RUN_BYTES(0xcd, 0x0e);
+    EXPECT_EQ(cpu.gpr[RSP], USER_STACK - 40);
+    expect_transfer(0, CODE, HANDLER + 16 * 14, 0, 0);
+}
+
+/* MOV SS with a null selector of another ring: only its own is allowed, and only inside. */
+static void test_null_stack_segment(void)
+{
+    setup(0);
+    cpu.gpr[RAX] = 1;
+    RUN_BYTES(0x8e, 0xd0);
+    EXPECT_EQ(vmcb.save.rip, HANDLER + 16 * 13);
+    setup(0);
+    cpu.gpr[RAX] = 0;
+    RUN_BYTES(0x8e, 0xd0);
+    EXPECT_EQ(vmcb.save.rip, CODE + 2);
+}
+
+/* SYSEXIT: either address outside the canonical halves is refused. */
+static void test_sysexit_refused(void)
+{
+    for (unsigned bad = 0; bad < 2; bad++) {
+        setup(0);
+        cpu.has_sysenter = true;
+        vmcb.save.sysenter_cs = KERNEL_CS;
+        cpu.gpr[RDX] = bad == 0 ? 1ull << 62 : CODE;
+        cpu.gpr[RCX] = bad == 1 ? 1ull << 62 : USER_STACK;
+        RUN_BYTES(0x48, 0x0f, 0x35);
+        EXPECT_EQ(vmcb.save.rip, HANDLER + 16 * 13);
+    }
+}
+
 static void test_page_fault(void)
 {
     setup(3);
@@ -527,6 +563,9 @@ int main(void)
     RUN(test_int_refused);
     RUN(test_trap_gate_and_ist);
     RUN(test_stack_is_aligned);
+    RUN(test_int_has_no_error_code);
+    RUN(test_null_stack_segment);
+    RUN(test_sysexit_refused);
     RUN(test_page_fault);
     RUN(test_double_faults);
     RUN(test_double_fault_records);

@@ -231,6 +231,12 @@ void record_enable(struct model_cpu *cpu);
 /* late.c - by policy: the time of a store; a record that is held back, true when it was; until
  * the next one or a serialising instruction */
 void record_hold_up(void);
+/* The index behind a record, as a defect has it; else after. */
+uint64_t record_bent_index(struct model_cpu *cpu, uint64_t after, uint64_t base, uint64_t index,
+                           uint64_t bytes);
+/* By a defect: true when it dealt with the store; *done is false when that faulted. */
+bool record_stale(struct model_cpu *cpu, uint64_t place, const uint8_t *bytes, size_t count,
+                  unsigned access, bool *done);
 /* By policy: IA32_DS_AREA is 0, and that is a page fault; cpu->fault is set. */
 bool record_nowhere(struct model_cpu *cpu);
 bool record_held(struct model_cpu *cpu, uint64_t place, const uint8_t *bytes, size_t count);

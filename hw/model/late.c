@@ -2,6 +2,7 @@
 /* Stores that take their time, by policy (seen late, or holding the program up), or have no
  * place. */
 #include "hw/model/cpu.h"
+#include "hw/model/defect.h"
 #include "hw/model/policy.h"
 
 #define HEAVY_TICKS 240000u
@@ -20,6 +21,43 @@ bool record_nowhere(struct model_cpu *cpu)
     if (cpu->ds_area || policy(POLICY_NO_AREA) != NO_AREA_FAULT)
         return false;
     cpu->fault = (struct fault){.vector = VECTOR_PF};
+    return true;
+}
+
+uint64_t record_bent_index(struct model_cpu *cpu, uint64_t after, uint64_t base, uint64_t index,
+                           uint64_t bytes)
+{
+    if (defect(DEFECT_INDEX_LINE) && after >= base + 32 * bytes)
+        after += 8;
+    if (!defect(DEFECT_INDEX_HALF_CACHED))
+        return after;
+    if (cpu->index_kept && index != cpu->index_kept)
+        after = cpu->index_kept + bytes;
+    cpu->index_kept = after;
+    return after;
+}
+
+/* The map of the first record serves every later one of its page. */
+bool record_stale(struct model_cpu *cpu, uint64_t place, const uint8_t *bytes, size_t count,
+                  unsigned access, bool *done)
+{
+    uint64_t physical;
+    if (!defect(DEFECT_STALE_MAP))
+        return false;
+    if (cpu->first_record_linear != (place & ~4095ull)) {
+        *done = guest_translate(cpu, place, access | ACCESS_WRITE, &physical);
+        if (*done && !cpu->first_record_linear) {
+            cpu->first_record_linear = place & ~4095ull;
+            cpu->first_record_page = physical & ~4095ull;
+        }
+        return !*done;
+    }
+    if (count > 4096 - (place & 4095))
+        return false;
+    uint8_t *to = guest_physical(cpu, cpu->first_record_page | (place & 4095));
+    for (size_t i = 0; i < count; i++)
+        to[i] = bytes[i];
+    *done = true;
     return true;
 }
 

@@ -15,7 +15,6 @@ enum { WORD_FROM, WORD_TO, WORD_FLAGS, WORD_COUNT };
 
 #define RECORD_PREDICTED 0x10u
 #define UPPER_HALF       0xffffffff00000000ull
-
 /* Both OFF bits as they act, whatever the register reads. */
 static bool level_is_off(const struct model_cpu *cpu, unsigned cpl)
 {
@@ -262,8 +261,7 @@ static bool choose_place(const struct model_cpu *cpu, const struct area *area, u
     return false;
 }
 
-/* The record at place. A defect writes the part on a second page nowhere, another one
- * through the page that the first record was on. */
+/* The record at place. A defect writes the part on a second page nowhere. */
 static bool write_record(struct model_cpu *cpu, const struct area *area, uint64_t place,
                          const uint64_t words[WORD_COUNT], unsigned access)
 {
@@ -276,22 +274,9 @@ static bool write_record(struct model_cpu *cpu, const struct area *area, uint64_
         count = room;
     if (defect(DEFECT_PAST_MAX) && place + count == area->fields[FIELD_MAXIMUM])
         bytes[count++] = 0xff;
-    if (defect(DEFECT_STALE_MAP)) {
-        uint64_t physical;
-        if (cpu->first_record_linear != (place & ~4095ull)) {
-            if (!guest_translate(cpu, place, access | ACCESS_WRITE, &physical))
-                return false;
-            if (!cpu->first_record_linear) {
-                cpu->first_record_linear = place & ~4095ull;
-                cpu->first_record_page = physical & ~4095ull;
-            }
-        } else if (count <= room) {
-            uint8_t *to = guest_physical(cpu, cpu->first_record_page | (place & 4095));
-            for (size_t i = 0; i < count; i++)
-                to[i] = bytes[i];
-            return true;
-        }
-    }
+    bool done;
+    if (record_stale(cpu, place, bytes, count, access, &done))
+        return done;
     watch_access(cpu, place, count, ACCESS_WRITE | ACCESS_AREA);
     if (record_held(cpu, place, bytes, count))
         return true;
@@ -374,14 +359,9 @@ static bool store(struct model_cpu *cpu, const uint64_t words[WORD_COUNT], unsig
     }
     if (policy(POLICY_REST) == REST_WRITTEN)
         write_rest(cpu, &area, place, words, access);
-    uint64_t after = place + index_step(&area), index = after;
-    if (defect(DEFECT_INDEX_LINE) && after >= area.fields[FIELD_BASE] + 32 * area.record_bytes)
-        index = after += 8;
-    if (defect(DEFECT_INDEX_HALF_CACHED)) {
-        bool moved = cpu->index_kept && area.fields[FIELD_INDEX] != cpu->index_kept;
-        index = after = moved ? cpu->index_kept + area.record_bytes : after;
-        cpu->index_kept = index;
-    }
+    uint64_t after = record_bent_index(cpu, place + index_step(&area), area.fields[FIELD_BASE],
+                                       area.fields[FIELD_INDEX], area.record_bytes);
+    uint64_t index = after;
     bool circular = !(cpu->debugctl & DEBUGCTL_BTINT) || policy(POLICY_FULL) == FULL_WRAP;
     if (circular && policy(POLICY_WRAP) == WRAP_AFTER && !has_room(&area, index) &&
         !defect(DEFECT_WRAP_STOPS) && !defect(DEFECT_WRAP_LOSES))
