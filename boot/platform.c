@@ -31,7 +31,8 @@
 #define ARENA_BYTES      (24ull << 20)
 #define ARENA_SMALL      (8ull << 20) /* enough for a run without long evidence */
 #define EXIT_DEVICE_PORT 0xF4
-#define TSC_SAMPLE_MS    4
+#define TSC_SAMPLE_MS    2
+#define TSC_SAMPLES      5
 #define LINGER_SECONDS   60
 
 #define GUARD_SECONDS      25
@@ -207,12 +208,20 @@ static void line(const char *text, size_t bytes)
     console_line(text, bytes);
 }
 
+/* The shortest of some: whoever shares a processor with others is away at times. */
 static uint64_t measure_tsc_khz(void)
 {
-    uint64_t start = tsc_read();
+    uint64_t shortest = UINT64_MAX;
 
-    firmware_boot->Stall(TSC_SAMPLE_MS * 1000);
-    return (tsc_read() - start) / TSC_SAMPLE_MS;
+    for (unsigned i = 0; i < TSC_SAMPLES; i++) {
+        uint64_t start = tsc_read(), ticks;
+
+        firmware_boot->Stall(TSC_SAMPLE_MS * 1000);
+        ticks = tsc_read() - start;
+        if (ticks < shortest)
+            shortest = ticks;
+    }
+    return shortest / TSC_SAMPLE_MS;
 }
 
 /* Less than the runner's patience, so that a hang costs the check and not the run. */

@@ -17,6 +17,7 @@ import subprocess
 import sys
 import time
 from dataclasses import dataclass
+from fnmatch import fnmatchcase
 from pathlib import Path
 
 if __name__ == "__main__":
@@ -132,13 +133,14 @@ def row(cell, first):
 
 
 def everything(args):
-    """The cells of all versions, those alone whose names hold the words of --only."""
+    """The cells of all versions, those alone that --only names."""
     pairs = args.qemu or ([] if args.root else ["installed=qemu-system-x86_64"])
     found = [cell for name, command in (pair.split("=", 1) for pair in pairs)
              for cell in cells(name, {"QEMU": command})]
     found += [cell for name, root in (pair.split("=", 1) for pair in args.root)
               for cell in cells(name, in_root(root), str(Path(root).resolve()) + FOLDER)]
-    return [cell for cell in found if args.only in cell.name]
+    return [cell for cell in found
+            if any(fnmatchcase(cell.name, glob) for glob in args.only.split(","))]
 
 
 def main():
@@ -149,7 +151,8 @@ def main():
                         help="a version to try; default: the installed one")
     parser.add_argument("--root", action="append", metavar="NAME=FOLDER", default=[],
                         help="the same from a folder of harness/emulator_root.sh")
-    parser.add_argument("--only", default="", help="cells whose name holds these words")
+    parser.add_argument("--only", default="*", metavar="GLOB[,GLOB]",
+                        help="cells whose name matches, as '*q35,10.0 *cpus=4'")
     args = parser.parse_args()
     try:
         found = everything(args)

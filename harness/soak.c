@@ -10,6 +10,7 @@
 static uint64_t start;
 static unsigned pass;
 static bool last;
+static uint64_t told; /* when a line was said, in seconds */
 
 /* Whole seconds since the first check; without a known rate the time is up at once. */
 static uint64_t elapsed(void)
@@ -57,9 +58,13 @@ bool soak_next(void)
 
     if (last)
         return false;
-    out_line("# soak: %u passes in %llu of %u s, %u checks unstable", pass,
-             (unsigned long long)seconds, options->soak_seconds, unstable());
     last = seconds >= options->soak_seconds;
+    /* Short passes would fill the log with lines. */
+    if (last || (pass & (pass - 1)) == 0 || seconds >= told + 60) {
+        out_line("# soak: %u passes in %llu of %u s, %u checks unstable", pass,
+                 (unsigned long long)seconds, options->soak_seconds, unstable());
+        told = seconds;
+    }
     if (options->order_given)
         registry_shuffle(options->order + pass);
     pass++;

@@ -170,10 +170,12 @@ uint32_t tasks_ticks(uint32_t microseconds)
         while (khz && tsc_read() - start < 2 * khz)
             cpu_pause();
         if (khz)
-            ticks_per_second = (UINT32_MAX - apic_read(APIC_TIMER_CURRENT)) * 500ull;
+            ticks_per_second = (UINT32_MAX - apic_read(APIC_TIMER_CURRENT)) * 1000ull * khz /
+                               (tsc_read() - start);
         apic_timer_oneshot(0);
     }
-    return (uint32_t)(ticks_per_second * microseconds / 1000000 + 1);
+    start = ticks_per_second * microseconds / 1000000 + 1;
+    return start < UINT32_MAX ? (uint32_t)start : UINT32_MAX;
 }
 
 struct tasks *tasks_open(struct run *run, uint32_t lvt)

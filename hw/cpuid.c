@@ -105,12 +105,12 @@ bool cpu_has_1gib_pages(void)
     return bit(query(LEAF_EXTENDED_FEATURES).edx, EXTENDED_EDX_PAGE_1GIB);
 }
 
-/* Extended family 0: others of that base family are another vendor's. */
+/* Extended family and model 0: others of that base family are another vendor's. */
 bool cpu_is_netburst(void)
 {
     uint32_t signature = query(LEAF_FEATURES).eax;
 
-    return (signature >> 8 & 15) == 15 && (signature >> 20 & 0xFF) == 0 && cpu_has_ds();
+    return (signature >> 8 & 15) == 15 && (signature >> 16 & 0xFFF) == 0 && cpu_has_ds();
 }
 
 bool cpu_has_rtm(void)

@@ -221,7 +221,7 @@ def gate(session):
 def soak(session):
     """A hang in a later pass of a soak: the journal names the check."""
     session.options(["exit=debug", "run=hw.cpu.*", "soak=1h"])
-    session.boots(until=b"\n# soak: 3 passes")
+    session.boots(until=b"\n# soak: 4 passes")
     session.put("EFI/BOOT/waymark.cfg", b"exit=debug\nrun=hw.cpu.*\nsoak=1h\n")
     log = session.boots()[-1]
     stuck = [r.name for r in log.results if r.verdict == "error"]
