@@ -2,8 +2,8 @@
 """Several runs beside one another: run.py compare A B C...; fingerprint differences first.
 
 Each A is a report.json or a folder with one: of different machines, firmware, microcode,
-emulators or policies.  What is the same everywhere is counted, not listed; what some runs do not
-say at all stands behind what they contradict one another in.
+emulators or policies.  What is the same everywhere is counted, not listed; what some runs do
+not say at all stands behind what they contradict one another in.
 """
 
 import argparse

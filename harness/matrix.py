@@ -31,7 +31,8 @@ FIRMWARE = {"4M": ("OVMF_CODE_4M.fd", "OVMF_VARS_4M.fd"),
             "2M": ("OVMF_CODE.fd", "OVMF_VARS.fd"),
             "4M-secboot": ("OVMF_CODE_4M.secboot.fd", "OVMF_VARS_4M.fd")}
 # Never reached the image with any version tried, so it is named and not run.
-DEAD = {"2M-secboot": "OVMF_CODE.secboot.fd does not start under these versions"}
+DEAD = {"pc 4M-secboot": "it needs the SMM of q35",
+        "2M-secboot": "OVMF_CODE.secboot.fd does not start under these versions"}
 X2APIC_SINCE = (9, 0)           # the first version whose software emulation has it
 
 
@@ -94,6 +95,22 @@ def cells(name, env, folder=FOLDER):
     return [one for one in found if Path(one.env["OVMF_CODE"]).is_file()]
 
 
+def times(name, env, folder=FOLDER):
+    """Where the time from start to verdict is looked at: machines, processors, firmware."""
+    chipset = {"4M": ("q35", "pc"), "2M": ("q35", "pc"), "4M-secboot": ("q35",)}
+    found = []
+    for kind, machines in chipset.items():
+        code, variables = FIRMWARE[kind]
+        for machine in machines:
+            for cpus in (1, 4):
+                found.append(Cell(
+                    "%s %s cpus=%d %s" % (name, machine, cpus, kind),
+                    ["--machine", machine + (",smm=on" if kind == "4M-secboot" else "")],
+                    dict(env, OVMF_CODE=folder + code, OVMF_VARS=folder + variables),
+                    ["cpus=%d" % cpus]))
+    return [one for one in found if Path(one.env["OVMF_CODE"]).is_file()]
+
+
 def perform(cell, image, out):
     """Run a cell; its report and status."""
     cell.path = out / re.sub(r"\W+", "-", cell.name)
@@ -125,7 +142,7 @@ def difference(first, other):
 
 def row(cell, first):
     counts = (cell.report or {}).get("counts", {})
-    return "%-22s %2s  %6s %6s  %s  %s" % (
+    return "%-32s %2s  %6s %6s  %s  %s" % (
         cell.name, cell.status, seconds(cell.report, "boot_seconds"),
         seconds(cell.report, "seconds"),
         "/".join(str(counts.get(key, "-")) for key in ("pass", "skip", "error", "fail")),
@@ -134,11 +151,12 @@ def row(cell, first):
 
 def everything(args):
     """The cells of all versions, those alone that --only names."""
+    made = times if args.times else cells
     pairs = args.qemu or ([] if args.root else ["installed=qemu-system-x86_64"])
     found = [cell for name, command in (pair.split("=", 1) for pair in pairs)
-             for cell in cells(name, {"QEMU": command})]
+             for cell in made(name, {"QEMU": command})]
     found += [cell for name, root in (pair.split("=", 1) for pair in args.root)
-              for cell in cells(name, in_root(root), str(Path(root).resolve()) + FOLDER)]
+              for cell in made(name, in_root(root), str(Path(root).resolve()) + FOLDER)]
     return [cell for cell in found
             if any(fnmatchcase(cell.name, glob) for glob in args.only.split(","))]
 
@@ -153,6 +171,8 @@ def main():
                         help="the same from a folder of harness/emulator_root.sh")
     parser.add_argument("--only", default="*", metavar="GLOB[,GLOB]",
                         help="cells whose name matches, as '*q35,10.0 *cpus=4'")
+    parser.add_argument("--times", action="store_true",
+                        help="other cells: every machine, 1 and 4 processors, every firmware")
     args = parser.parse_args()
     try:
         found = everything(args)
@@ -160,14 +180,15 @@ def main():
         print("matrix: %s" % error)
         return 3
     started = time.monotonic()
-    print("%-22s %2s  %6s %6s  %s  %s" % ("cell", "st", "banner", "end",
+    print("%-32s %2s  %6s %6s  %s  %s" % ("cell", "st", "banner", "end",
                                          "pass/skip/error/fail", "against the first"))
     for cell in found:
         perform(cell, args.image, args.out)
         print(row(cell, found[0].report), flush=True)
     for name, why in DEAD.items():
-        print("%-22s not run: %s" % (name, why))
+        print("%-32s not run: %s" % (name, why))
     bad = [cell.name for cell in found if cell.status]
+    print("image: %d bytes; load: %.1f" % (args.image.stat().st_size, os.getloadavg()[1]))
     print("%d cells in %.0f s; %s" % (len(found), time.monotonic() - started,
                                       "not good: " + ", ".join(bad) if bad else "all good"))
     return 1 if bad or not found else 0

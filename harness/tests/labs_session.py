@@ -35,8 +35,8 @@ class Session:
     """A folder, an image, and what is wrong."""
 
     def __init__(self, build, own):
-        self.image = Path(build) / "BOOTX64.EFI"
-        self.own = Path(own)
+        self.image = Path(build).resolve() / "BOOTX64.EFI"
+        self.own = Path(own).resolve()
         self.complaints = []
 
     def expect(self, good, text):
@@ -124,12 +124,25 @@ def kernelci(session):
         "required": ["version", "checkouts", "builds", "tests"],
         "properties": {
             "version": {"const": {"major": 4, "minor": 0}},
-            "checkouts": {"type": "array"}, "builds": {"type": "array"},
+            "checkouts": {"type": "array", "items": {
+                "type": "object", "required": ["id", "origin"], "additionalProperties": False,
+                "properties": {**common, "tree_name": {"type": "string"},
+                               "git_commit_name": {"type": "string"},
+                               "valid": {"type": "boolean"}}}},
+            "builds": {"type": "array", "items": {
+                "type": "object", "required": ["id", "origin", "checkout_id"],
+                "additionalProperties": False,
+                "properties": {**common, "checkout_id": ident,
+                               "architecture": {"type": "string"},
+                               "valid": {"type": "boolean"}}}},
             "tests": {"type": "array", "items": {
                 "type": "object", "required": ["id", "origin", "build_id"],
                 "additionalProperties": False,
                 "properties": {
-                    **common, "build_id": ident, "environment": {"type": "object"},
+                    **common, "build_id": ident, "environment": {
+                        "type": "object", "additionalProperties": False,
+                        "properties": {"comment": {"type": "string"},
+                                       "misc": {"type": "object"}}},
                     "path": {"type": "string", "pattern": "^[.a-zA-Z0-9_-]*$"},
                     "status": {"enum": ["FAIL", "ERROR", "PASS", "DONE", "SKIP"]},
                     "duration": {"type": "number"}, "log_excerpt": {"type": "string"},
