@@ -270,11 +270,15 @@ static uint64_t make_a_mess(void *arg)
     return 0;
 }
 
+/* XMM6 to XMM15 belong to whoever called the image: UEFI's calling convention. */
 static void put_back(const struct reading *r)
 {
+    const uint8_t(*xmm)[16] = r->xmm;
+
     mark((uint16_t)(r->value[V_FS_GS_LDTR] >> 32), 0);
     for (unsigned i = 0; i < MSRS; i++)
         msr_write(restored_msrs[i].number, r->msr[i]);
+    EACH_XMM(LOAD_XMM)
 }
 
 CHECK(state_restored, .name = "boot.takeover.state_restored", .clauses = "", .kind = SOFTWARE,
