@@ -262,7 +262,7 @@ CHECK(fixed_field, .name = "pebs.reset.fixed_field", .clauses = "LAY-04 LAY-05",
     EXPECT_EQ(run, sampling_count(&s), 1, "records");
     period = pmc_mask(&s.counting.pmc, PMC_FIXED) + 1 - counting_read(&s.counting, PMC_FIXED) +
              events - PERIOD - 1 - 1000;
-    run_observe(run, "pebs.fixed-reset", "field %llu", (unsigned long long)period);
+    run_observe(run, "bts.pebs-fixed-reset", "%llu", (unsigned long long)period);
     EXPECT(run, period == 8 || period == 32, "fixed counter 0 is reloaded from field %llu",
            (unsigned long long)period);
 }

@@ -312,6 +312,46 @@ CHECK(adaptive, .name = "pebs.record.groups", .clauses = "ENUM-09 PEBS-04", .kin
     }
 }
 
+/*
+ * A counter asks for the groups by a bit of its own control; without it the record is the basic
+ * group alone. Where the bit is reserved every counter has them.
+ */
+CHECK(adaptive_bit, .name = "pebs.record.adaptive_bit", .clauses = "ENUM-09", .kind = MUST,
+      .needs = NEED_PEBS)
+{
+    const struct workload *w = trace_find(run, "call.register");
+    bool exists = false;
+
+    if (!capability()->pmc.pebs_baseline)
+        gate_pebs(run, "4");
+    for (unsigned asks = 0; asks < 2; asks++) {
+        struct pebs_sample sample;
+        struct sampling s;
+        size_t at = 0;
+
+        sampling_open(run, &s, &(struct sampling_setup){0});
+        if (!s.counting.pmc.pebs_baseline) {
+            run_skip(run, "records are not adaptive here");
+            return;
+        }
+        exists = pmc_program(0, PMC_INSTRUCTIONS, PMC_USR | PMC_ADAPTIVE) == 0;
+        s.groups = asks ? s.groups : 0; /* what sampling_add asks for */
+        sampling_add(&s, 0, PMC_INSTRUCTIONS, PMC_USR, 3, 1000);
+        sampling_workload(&s, w, 3, NULL);
+        REQUIRE(run,
+                pebs_next(s.format, (const void *)(uintptr_t)s.base, s.index - s.base, &at,
+                          &sample),
+                "no record, or none that can be read");
+        EXPECT_EQ(run, s.index - s.base, sample.bytes, "bytes that the index moved by");
+        EXPECT(run, !(sample.valid & PEBS_GPRS) == (exists && !asks),
+               "asked: %u, and the record has %u bytes", asks, sample.bytes);
+        run_deferred_now(run);
+        if (!capability()->pmc.pebs_baseline)
+            gate_pebs(run, "4");
+    }
+    run_observe(run, "pebs.adaptive-bit", exists ? "exists" : "reserved");
+}
+
 /* Whose branches would they be? With the stack off every entry is 0, or the group is refused.
  */
 CHECK(foreign_branches, .name = "pebs.record.branch_group", .clauses = "PEBS-07", .kind = MUST,
