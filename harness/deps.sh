@@ -32,6 +32,7 @@ libelf-dev /usr/include/gelf.h
 dosfstools /usr/sbin/fsck.fat /sbin/fsck.fat
 gdisk /usr/sbin/sgdisk /sbin/sgdisk
 chromium chromium chromium-browser
+lcov genhtml
 lava-common /usr/lib/python3/dist-packages/lava_common/schemas/__init__.py
 python3-labgrid /usr/lib/python3/dist-packages/labgrid/__init__.py
 END
