@@ -6,6 +6,7 @@
 #include "boot/http.h"
 
 #include "boot/http_protocol.h"
+#include "boot/net_text.h"
 #include "boot/network.h"
 
 #include "harness/format.h"
@@ -42,27 +43,6 @@ static unsigned code_of(UINT32 index)
     return index >= 1 && index <= sizeof(codes) / sizeof(codes[0]) ? codes[index - 1] : 0;
 }
 
-/* Cuts the URL behind its last '/', and finds the host in it. */
-static bool take_url(const char *url)
-{
-    const char *authority = strchr(url, ':');
-    size_t end = 0, folder = 0, length = 0;
-
-    if (authority == NULL || authority[1] != '/' || authority[2] != '/')
-        return false;
-    authority += 3;
-    while (authority[length] && authority[length] != '/' && length + 1 < sizeof(host))
-        length++;
-    fmt(host, sizeof(host), "%.*s", (int)length, authority);
-    for (end = (size_t)(authority - url) + length; url[end] && url[end] != '?'; end++)
-        if (url[end] == '/')
-            folder = end + 1;
-    if (folder == 0 || folder >= sizeof(base))
-        return false;
-    fmt(base, sizeof(base), "%.*s", (int)folder, url);
-    return true;
-}
-
 /* UEFI Specification, "IPv4 Device Path". */
 static bool take_address(const EFI_DEVICE_PATH *path)
 {
@@ -88,7 +68,8 @@ bool http_open(const EFI_DEVICE_PATH *path, const char *url, char *folder, size_
     if (firmware_boot->LocateDevicePath(&guid, &rest, &card) != EFI_SUCCESS)
         return false;
     binding = firmware_protocol(card, guid);
-    if (binding == NULL || !take_address(path) || !take_url(url))
+    if (binding == NULL || !take_address(path) ||
+        !url_split(url, host, sizeof(host), base, sizeof(base)))
         return false;
     fmt(folder, bytes, "%s", base);
     return true;

@@ -151,6 +151,7 @@ static void open_variable(const char *text, size_t bytes, bool anew)
         console_print("# journal: in a variable of the firmware, which leaves out what hung "
                       "and does the rest again");
     } else {
+        nvram_remove(); /* the next run is not to go on with this one */
         console_print("# journal: none, %s: a hang will end the run", why);
     }
 }

@@ -11,7 +11,7 @@
 
 #include "boot/firmware.h"
 
-#define NVRAM_BYTES      1024
+#define NVRAM_BYTES      1536 /* for as many boots as may go on, with the longest names */
 #define NVRAM_WRITES_MAX 1000 /* in one boot */
 
 /* What an earlier boot left; *bytes is the room, then the length. */

@@ -12,6 +12,7 @@
 #include "boot/tftp.h"
 
 #include "boot/mtftp_protocol.h"
+#include "boot/net_text.h"
 
 #include "harness/format.h"
 #include "hw/string.h"
@@ -25,13 +26,6 @@
 #define TRIES       3
 #define TIMEOUT_S   2
 
-enum {
-    OPTION_PAD = 0,
-    OPTION_ROUTER = 3,
-    OPTION_SERVER = 54,
-    OPTION_BOOT_FILE = 67,
-    OPTION_END = 255
-};
 enum { PACKET_ERROR = 5, ERROR_TEXT_AT = 4 };
 
 static EFI_PXE_BASE_CODE_PROTOCOL *pxe;
@@ -39,65 +33,11 @@ static struct mtftp_binding *binding; /* NULL: nothing can be written */
 static EFI_IP_ADDRESS server;
 static char folder_path[PATH_BYTES]; /* on the server, with its last separator, or empty */
 
-/* The value of an option; NULL when it is not there. Lengths are input from outside. */
-static const uint8_t *option(const EFI_PXE_BASE_CODE_PACKET *packet, unsigned code,
-                             size_t *bytes)
-{
-    const uint8_t *at = packet->Dhcpv4.DhcpOptions;
-    const uint8_t *end = packet->Raw + sizeof(packet->Raw);
-
-    while (at < end && *at != OPTION_END) {
-        if (*at == OPTION_PAD) {
-            at++;
-            continue;
-        }
-        if (end - at < 2 || end - at - 2 < at[1])
-            break;
-        if (*at == code) {
-            *bytes = at[1];
-            return at + 2;
-        }
-        at += 2 + at[1];
-    }
-    return NULL;
-}
-
-static bool take_file(const EFI_PXE_BASE_CODE_PACKET *packet)
-{
-    const uint8_t *name = packet->Dhcpv4.BootpBootFile;
-    size_t bytes = sizeof(packet->Dhcpv4.BootpBootFile), length = 0, folder = 0;
-    const uint8_t *given = option(packet, OPTION_BOOT_FILE, &bytes);
-
-    if (given != NULL)
-        name = given;
-    for (; length < bytes && name[length] != 0; length++)
-        if (name[length] == '/' || name[length] == '\\')
-            folder = length + 1;
-    if (length == 0 || folder >= sizeof(folder_path))
-        return false;
-    memcpy(folder_path, name, folder);
-    folder_path[folder] = 0;
-    return true;
-}
-
-static bool is_set(const void *address)
-{
-    return memcmp(address, "\0\0\0\0", 4) != 0;
-}
-
 static bool take_answer(const EFI_PXE_BASE_CODE_PACKET *packet)
 {
-    size_t bytes = 0;
-    const uint8_t *given;
-
-    if (!take_file(packet))
-        return false;
     memset(&server, 0, sizeof(server));
-    memcpy(&server, packet->Dhcpv4.BootpSiAddr, 4);
-    given = option(packet, OPTION_SERVER, &bytes);
-    if (!is_set(&server) && given != NULL && bytes == 4)
-        memcpy(&server, given, 4);
-    return is_set(&server);
+    return dhcp_boot(packet->Raw, sizeof(packet->Raw), (uint8_t *)&server, folder_path,
+                     sizeof(folder_path));
 }
 
 bool tftp_open(EFI_HANDLE device, const EFI_DEVICE_PATH *path, char *folder, size_t bytes)
@@ -166,7 +106,8 @@ static void configure(struct mtftp_config *config)
 {
     const EFI_PXE_BASE_CODE_MODE *mode = pxe->Mode;
     size_t bytes = 0;
-    const uint8_t *router = option(&mode->DhcpAck, OPTION_ROUTER, &bytes);
+    const uint8_t *router =
+        dhcp_option(mode->DhcpAck.Raw, sizeof(mode->DhcpAck.Raw), DHCP_ROUTER, &bytes);
 
     *config = (struct mtftp_config){
         .server_port = SERVER_PORT, .tries = TRIES, .timeout_s = TIMEOUT_S};

@@ -85,6 +85,9 @@ HOST_TESTS += test_ds_range
 test_ds_range_SRCS := harness/tests/test_ds_range.c $(FAKE_SRCS) ds/range.c \
                       ds/layout.c
 
+HOST_TESTS += test_net_text
+test_net_text_SRCS := harness/tests/test_net_text.c boot/net_text.c
+
 HOST_TESTS += test_load_options
 test_load_options_SRCS := harness/tests/test_load_options.c boot/load_options.c
 
