@@ -49,6 +49,8 @@
     X(PEBS_STATUS_KEPT, "pebs-status-kept", "PEBS-09", "a record leaves the overflow bit set") \
     X(PEBS_ANY_BIT, "pebs-any-bit", "PEBS-10", "IA32_PEBS_ENABLE takes any bit")               \
     X(PEBS_FORMAT_LIES, "pebs-format-lies", "ENUM-09", "records are of another format")        \
+    X(PEBS_GROUPS, "pebs-adaptive-ignored", "ENUM-09",                                         \
+      "adaptive records have their groups without the counter's bit")                          \
     X(PEBS_ABSENT_ENABLED, "pebs-absent-enabled", "ENUM-02",                                   \
       "IA32_PEBS_ENABLE takes bits where PEBS is unavailable")                                 \
     X(PEBS_AFTER_BTS, "pebs-after-bts", "INT-10", "BTS and its interrupt come before PEBS")    \

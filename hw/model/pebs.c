@@ -19,8 +19,6 @@ enum {
     FIELD_THRESHOLD,
     FIELD_RESET
 };
-#define RESET_FIXED 8 /* where the resets of fixed counters begin, counted in resets */
-
 enum { WORDS_MAX = 4 + 4 + 18 };
 enum { FORMAT_DEFAULT = 3, FORMAT_ADAPTIVE = 4, FORMAT_OFF = 5 };
 enum { DATA_MEMORY = 1, DATA_REGISTERS = 2 };
@@ -119,8 +117,9 @@ static bool read_field(struct model_cpu *cpu, const struct area *area, unsigned 
 static bool read_reset(struct model_cpu *cpu, struct area *area, unsigned counter,
                        unsigned access)
 {
+    unsigned first_fixed = policy(POLICY_PEBS_FIXED_RESET) == FIXED_RESET_8 ? 8 : 32;
     unsigned place =
-        counter < GENERAL_COUNTERS ? counter : RESET_FIXED + counter - GENERAL_COUNTERS;
+        counter < GENERAL_COUNTERS ? counter : first_fixed + counter - GENERAL_COUNTERS;
     if (defect(DEFECT_PEBS_RESET_FIRST))
         place = 0;
     return guest_read(cpu, field_linear(cpu, area, FIELD_RESET) + 8 * place,
@@ -232,6 +231,8 @@ static unsigned fixed_words(const struct area *area)
 /* A counter without the bit has records of the first group alone. */
 static bool groups_wanted(const struct perfmon *perf, unsigned due)
 {
+    if (defect(DEFECT_PEBS_GROUPS))
+        return true;
     for (unsigned i = 0; i < COUNTERS; i++)
         if (due >> i & 1 &&
             (i < GENERAL_COUNTERS

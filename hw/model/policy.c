@@ -114,6 +114,8 @@ static const struct model_policy table[POLICY_COUNT] = {
                           "a sampled event is recorded after its instruction or before it"},
     [POLICY_PEBS_RESET_BITS] = {"pebs-reset-bits", "LAY-06", "whole|40",
                                 "bits of a reset field that reach the counter"},
+    [POLICY_PEBS_FIXED_RESET] = {"pebs-fixed-reset", "LAY-04", "8|32",
+                                 "reset fields before those of the fixed counters"},
     [POLICY_PEBS_FULL] = {"pebs-full", "PEBS-08", "skip|retry",
                           "a record without a place disarms, or the next event tries again"},
 };
