@@ -135,14 +135,24 @@ struct task *task_find(struct schedule *s, uint32_t id)
     return NULL;
 }
 
+/* Whose turn is next in a round of telling; one round may lie in another. */
+struct task_telling {
+    struct task_watch *next;
+    struct task_telling *outer;
+};
+
 void task_tell(struct task *task, enum task_event event, uint64_t value)
 {
-    struct task_watch *next;
+    struct task_telling round = {task->watches, task->telling};
 
-    for (struct task_watch *watch = task->watches; watch; watch = next) {
-        next = watch->next; /* it may leave while it is told */
+    task->telling = &round;
+    while (round.next) {
+        struct task_watch *watch = round.next;
+
+        round.next = watch->next;
         watch->tell(watch, task, event, value);
     }
+    task->telling = round.outer;
 }
 
 void task_end(struct schedule *s, struct task *task, enum task_end end, uint64_t code)
@@ -197,6 +207,9 @@ void task_unwatch(struct task *task, struct task_watch *watch)
     for (struct task_watch **at = &task->watches; *at; at = &(*at)->next)
         if (*at == watch) {
             *at = watch->next;
+            for (struct task_telling *round = task->telling; round; round = round->outer)
+                if (round->next == watch)
+                    round->next = watch->next;
             task_tell(task, TASK_DETACHED, 0);
             return;
         }

@@ -79,6 +79,7 @@ struct task {
     uint64_t slices, steps;
     uint64_t events; /* not yet waited for */
     struct task_watch *watches;
+    struct task_telling *telling; /* kept by guest/task.c */
 };
 
 /* One processor's part. */
@@ -136,6 +137,7 @@ void task_continue(struct task *task);
 /* Adds bits to what it waits for, and wakes it. */
 void task_signal(struct task *task, uint64_t events);
 
+/* Anybody may leave at any time, also while somebody is told; who has left is told nothing. */
 void task_watch(struct task *task, struct task_watch *watch);
 void task_unwatch(struct task *task, struct task_watch *watch);
 enum task_step task_step(const struct task *task);

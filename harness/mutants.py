@@ -119,6 +119,9 @@ EXPLAINED = {
     "the first byte is written before it is read",
     ("record.c", "} else if (count <= room) {", "} else if (!(count <= room)) {"):
     "runs under a defect only",
+    ("records.c", ".flags = record->kind == RECORD_EXCEPTION ? record->exception.error : 0,",
+     ".flags = record->kind == RECORD_EXCEPTION ? record->exception.error : 1,"):
+    "no reader looks at the third word of a mark that is no exception",
     ("machine.c", "cpu->shadow = vmcb->control.interrupt_state & 1;", ";"):
     "a shadow lasts until the next branch: no clause says how soon an interrupt comes",
 }

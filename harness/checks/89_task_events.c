@@ -45,6 +45,42 @@ static void subscribe(struct task *task, struct diary *d, enum task_step step)
     task_watch(task, &d->watch);
 }
 
+/* Leaves when it is told of a step, and takes the next one along. */
+static void leave_with(struct task_watch *watch, struct task *task, enum task_event event,
+                       uint64_t value)
+{
+    struct diary *d = watch->context;
+
+    note(watch, task, event, value);
+    if (event == TASK_STEPPED) {
+        task_unwatch(task, &d[1].watch);
+        task_unwatch(task, watch);
+    }
+}
+
+/* Told first, last come; neither of the two who leave may be told again. */
+CHECK(leave_together, .name = "task.watch.leave", .clauses = "", .kind = SOFTWARE)
+{
+    static struct diary pair[2], other;
+    struct tasks *t = tasks_open(run, FIXED);
+    struct task *task = tasks_add(t, "bench.loop", 10);
+
+    subscribe(task, &other, STEP_SINGLE);
+    subscribe(task, &pair[1], STEP_NONE);
+    subscribe(task, &pair[0], STEP_NONE);
+    pair[0].watch.tell = leave_with;
+    schedule_run(&t->schedule, 100);
+    EXPECT_EQ(run, pair[0].seen[TASK_STEPPED], 1, "steps told to the one that left");
+    EXPECT(run, !pair[1].seen[TASK_STEPPED] && !pair[1].seen[TASK_OVER],
+           "one that had left was told");
+    EXPECT_EQ(run, pair[0].seen[TASK_OVER], 0, "ends told to the one that left");
+    EXPECT(run,
+           other.seen[TASK_STEPPED] > 10 && other.seen[TASK_DETACHED] == 2 &&
+               other.seen[TASK_OVER] == 1,
+           "the one that stayed: %u steps, %u detachments", other.seen[TASK_STEPPED],
+           other.seen[TASK_DETACHED]);
+}
+
 CHECK(subscribers, .name = "task.watch.subscribers", .clauses = "", .kind = SOFTWARE)
 {
     static const struct script script[] = {
