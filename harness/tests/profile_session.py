@@ -18,7 +18,7 @@ sys.path[0] = str(ROOT)
 
 from harness.tests import wtr_file  # noqa: E402
 
-PERIOD = 97
+PERIOD = 397                # prime
 PARTS = {"seventy": 70, "twenty": 20, "ten": 10}
 POINTS = 2                  # that a share may differ by
 ROUND = 6035                # instructions of one round of the program, about
@@ -95,7 +95,7 @@ def perf_shares(session):
     return {name: float(share) for share, name in rows}
 
 
-def split(session, samples=2000):
+def split(session, samples=1000):
     """Shares and stacks, by instructions, with an interrupt for every sample."""
     rounds = -(-samples * PERIOD // ROUND)
     said = session.profile(rounds, "--period", str(PERIOD))
@@ -117,8 +117,9 @@ def split(session, samples=2000):
 
 
 def flat(session, *_):
-    """By branches, several samples an interrupt."""
-    said = session.profile(20, "--flat", "--event", "branches", "--period", "11")
+    """By branches, several samples an interrupt, in adaptive records."""
+    said = session.profile(20, "--flat", "--event", "branches", "--period", "11", "--option",
+                           "pebs=4")
     taken = list(wtr_file.samples((session.place / "profile.wtr").read_bytes()))
     session.expect(not any(chain for _, _, chain, _ in taken), "a stack where none was wanted")
     session.expect("branches" in said and len(taken) > 1000, said)
@@ -128,8 +129,8 @@ def flat(session, *_):
 
 
 def small(session, *_):
-    """A period below the least there is: raised, and said so."""
-    said = session.profile(1, "--period", "1")
+    """A period below the least there is: raised, and said so. Records without eventing IP."""
+    said = session.profile(1, "--period", "1", "--option", "pebs=1")
     data = (session.place / "profile.wtr").read_bytes()
     body = next(body for kind, _, _, body, _ in wtr_file.read(data) if kind == "sampling")
     asked, period, samples, skipped, dropped, _, doubled = struct.unpack("<QQQQQII", body)
