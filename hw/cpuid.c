@@ -22,6 +22,7 @@ enum {
     FEATURES_ECX_DTES64 = 2,
     FEATURES_ECX_DS_CPL = 4,
     FEATURES_ECX_PDCM = 15,
+    FEATURES_ECX_PCID = 17,
     FEATURES_ECX_X2APIC = 21,
     FEATURES_ECX_HYPERVISOR = 31,
     FEATURES_EDX_DS = 21,
@@ -88,6 +89,11 @@ bool cpu_has_x2apic(void)
 bool cpu_has_hypervisor(void)
 {
     return bit(query(LEAF_FEATURES).ecx, FEATURES_ECX_HYPERVISOR);
+}
+
+bool cpu_has_pcid(void)
+{
+    return bit(query(LEAF_FEATURES).ecx, FEATURES_ECX_PCID);
 }
 
 bool cpu_has_svm(void)

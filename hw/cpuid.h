@@ -26,6 +26,7 @@ bool cpu_has_ds_cpl(void); /* BTS_OFF_OS and BTS_OFF_USR exist */
 bool cpu_has_pdcm(void);   /* IA32_PERF_CAPABILITIES exists */
 bool cpu_has_x2apic(void);
 bool cpu_has_svm(void);
+bool cpu_has_pcid(void);
 bool cpu_has_rtm(void);
 bool cpu_is_netburst(void); /* family 0FH, and DS exists */
 bool cpu_has_bus_lock_detect(void);

@@ -149,6 +149,18 @@ static uint64_t other_tables(void *arg)
     return 0;
 }
 
+static void expect_switched(struct run *run, struct trace *t, struct switching *s)
+{
+    trace_call(t, other_tables, s);
+    REQUIRE(run, t->count == SWITCHED_RECORDS + 2, "%zu records, want call, %u jumps, return",
+            t->count, SWITCHED_RECORDS);
+    for (size_t i = 2; i <= SWITCHED_RECORDS; i++)
+        EXPECT(run,
+               t->records[i].from == t->records[1].from && t->records[i].to == t->records[1].to,
+               "record %zu is not the loop's", i);
+    trace_expect_sane(t);
+}
+
 CHECK(same_frames, .name = "bts.memory.same_frames", .clauses = "MEM-11", .kind = MUST,
       .needs = NEED_BTS)
 {
@@ -157,14 +169,34 @@ CHECK(same_frames, .name = "bts.memory.same_frames", .clauses = "MEM-11", .kind 
 
     trace_open(run, &t, &(struct trace_setup){.records = 64});
     open_switching(run, &s);
-    trace_call(&t, other_tables, &s);
-    REQUIRE(run, t.count == SWITCHED_RECORDS + 2, "%zu records, want call, %u jumps, return",
-            t.count, SWITCHED_RECORDS);
-    for (size_t i = 2; i <= SWITCHED_RECORDS; i++)
-        EXPECT(run,
-               t.records[i].from == t.records[1].from && t.records[i].to == t.records[1].to,
-               "record %zu is not the loop's", i);
-    trace_expect_sane(&t);
+    expect_switched(run, &t, &s);
+}
+
+static void restore_cr4(void *arg)
+{
+    cr4_write(*(const uint64_t *)arg);
+}
+
+/* The same with process-context identifiers: translations of two contexts side by side. */
+CHECK(contexts, .name = "bts.memory.process_contexts", .clauses = "MEM-11", .kind = MUST,
+      .needs = NEED_BTS)
+{
+    static uint64_t cr4;
+    struct switching s;
+    struct trace t;
+
+    if (!cpu_has_pcid()) {
+        run_skip(run, "CPUID does not enumerate PCID");
+        return;
+    }
+    cr4 = cr4_read();
+    trace_open(run, &t, &(struct trace_setup){.records = 64});
+    open_switching(run, &s);
+    run_defer(run, restore_cr4, &cr4);
+    cr4_write(cr4 | CR4_PCIDE);
+    s.space.cr3 |= 1; /* the context; bits 11:0 of CR3 are the other's, 0 */
+    expect_switched(run, &t, &s);
+    s.space.cr3 &= ~1ull;
 }
 
 /* The buffer's frame differs: where do the records of the other CR3 go? */
@@ -254,11 +286,6 @@ CHECK(types_alike, .name = "bts.memory.types", .clauses = "MEM-07", .kind = MUST
 }
 
 /* --- what CR0 and CR4 forbid */
-
-static void restore_cr4(void *arg)
-{
-    cr4_write(*(const uint64_t *)arg);
-}
 
 CHECK(smep_smap, .name = "bts.memory.smep_smap", .clauses = "MEM-05", .kind = MUST,
       .needs = NEED_BTS | NEED_DS_CPL)
