@@ -174,6 +174,13 @@ static void test_rings_and_enables(void)
     EXPECT_EQ(get(0x309), 3);
     put(0x38f, 0);
     EXPECT_EQ(cpu.perf.live, 0);
+    /* Four bits for each fixed counter, and each has an enable of its own. */
+    put(0x38f, 7ull << 32);
+    for (unsigned fixed = 0; fixed < 3; fixed++) {
+        put(0x38d, 1u << 4 * fixed);
+        EXPECT_EQ(cpu.perf.live, 1 << (4 + fixed));
+        EXPECT_EQ(cpu.perf.counting[4 + fixed].rings, RING_0);
+    }
 }
 
 static void test_overflow(void)
