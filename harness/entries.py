@@ -113,6 +113,10 @@ def suite_entries(out):
                                                  "run=bts.record.*,ds.session.*,hw.*"]),
               verify=lambda place, log: results(place) + says(
                   place, "# order=7", "# soak: 2 passes in ", " of 15 s, 0 checks unstable")),
+        # The emulator is a hypervisor without BTS.
+        Entry("suite.hypervisor", runner(out, "--profile", "hypervisor",
+                                         options=["provider=native"]),
+              verify=lambda place, log: results(place)),
         Entry("suite.accel", runner(out, "--accel", "auto", options=["run=bts.enum.*"])),
         Entry("suite.list", runner(out, options=["list=1"]), wants=[r"^bts\.\S+ clauses="]),
         Entry("report.html", [sys.executable, "harness/tests/html_session.py", "@",

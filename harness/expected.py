@@ -3,7 +3,8 @@
 
 A profile is profiles/NAME.json: a default verdict (or a list of admissible ones), exceptions
 by name or pattern with words that the reason must contain, the providers it is meant for and
-the least number of checks of a whole run.  The first exception that matches decides.
+the least number of checks of a whole run.  The first exception that matches decides; those of
+"with", by provider, come before the others.
 """
 
 import json
@@ -11,7 +12,7 @@ from fnmatch import fnmatchcase
 from pathlib import Path
 
 FOLDER = Path(__file__).with_name("profiles")
-KEYS = {"description", "provider", "default", "at_least", "checks", "errata"}
+KEYS = {"description", "provider", "default", "at_least", "checks", "errata", "with"}
 
 
 class Unknown(Exception):
@@ -35,8 +36,13 @@ def load(name):
     if set(profile) - KEYS:
         raise Unknown("profile %s: unknown key %s" % (name, sorted(set(profile) - KEYS)))
     return {"description": "", "provider": [], "default": "pass", "at_least": 1, "checks": [],
-            "errata": False,
+            "errata": False, "with": {},
             "name": name, **profile}
+
+
+def by_provider(profile, provider):
+    """The profile with the exceptions for that provider in force."""
+    return dict(profile, checks=profile["with"].get(provider, []) + profile["checks"])
 
 
 def rule_for(profile, name):

@@ -191,7 +191,8 @@ def weigh(judgement, log, profile, whole, strict_skip):
     if errata.mark(report):
         judgement.notes += ["%s fails as published: %s" % (check["name"], check["erratum"])
                             for check in report["checks"] if check.get("erratum")]
-    away = expected.deviations(profile, report["checks"], whole)
+    away = expected.deviations(expected.by_provider(profile, report["provider"]),
+                               report["checks"], whole)
     for check, verdict, text in away:
         if check is None:
             problems.append(text)

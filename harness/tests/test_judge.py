@@ -29,6 +29,27 @@ class Statuses(unittest.TestCase):
     def test_as_expected(self):
         self.check(judge.PASS, sample.CHECKS)
 
+    def test_what_a_hypervisor_must_do(self):
+        def status(provider, checks):
+            report = dict(sample.report(checks), provider=provider)
+            log = sample.log(checks).replace(b"provider=model", b"provider=%s" %
+                                             provider.encode())
+            return judge.judge(wire.parse(log),
+                               json.dumps(report), judge.Ending(),
+                               expected.load("hypervisor")).status
+
+        def run(absent, record):
+            return [("bts.enum.absent_is_consistent", *absent), ("bts.record.size", *record),
+                    ("hw.cpu.state", "pass", "")]
+        skip, good = ("skip", "no DS"), ("pass", "")
+        self.assertEqual(status("none", run(good, skip)), judge.PASS)
+        self.assertEqual(status("none", run(skip, skip)), judge.ERROR)
+        self.assertEqual(status("native", run(("skip", "BTS is available here"), good)),
+                         judge.PASS)
+        self.assertEqual(status("native", run(("skip", "BTS is available here"), skip)),
+                         judge.ERROR)
+        self.assertEqual(status("model", run(good, good)), judge.ERROR)
+
     def test_fail_outranks_error(self):
         checks = sample.changed(1, "error", "trouble")
         checks[1] = (checks[1][0], "fail", "wrong")
