@@ -70,7 +70,7 @@ struct guest_call guest_prepare(struct guest *g, struct guest_run *run)
 
 void guest_finish(struct guest *g, struct guest_run *run, uint64_t returned)
 {
-    apic_timer_oneshot(0);
+    apic_timer_stop();
     service_drop_nmi(g);
     g->run = NULL;
     if (!run->ring)

@@ -241,9 +241,9 @@ void schedule_close(struct schedule *s)
 {
     for (unsigned i = 0; i < TASKS_MOST; i++)
         task_end(s, &s->tasks[i], TASK_KILLED, 0);
-    apic_timer_oneshot(0);
     for (unsigned i = 0; i < TASK_VECTORS; i++)
         trap_set(handlers[i].vector, s->outer[i].handler, s->outer[i].arg);
+    apic_timer_stop();
 }
 
 void schedule_run(struct schedule *s, uint64_t most_switches)

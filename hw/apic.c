@@ -172,3 +172,10 @@ void apic_timer_oneshot(uint32_t count)
 {
     apic_timer_oneshot_on(VECTOR_TIMER, count);
 }
+
+void apic_timer_stop(void)
+{
+    apic_timer_oneshot(0);
+    if (apic_irr_test(VECTOR_TIMER))
+        __asm__ volatile("sti\n\tnop\n\tcli" ::: "memory");
+}
