@@ -139,7 +139,8 @@ static void instructions(unsigned count, unsigned cpl)
 {
     for (unsigned i = 0; i < count; i++) {
         struct mirror *m = here(DS_HALF_PEBS);
-        const struct fake_state state = {.ip = ++sequence, .next_ip = sequence + 1};
+        uint64_t ip = ++sequence;
+        const struct fake_state state = {.ip = ip, .next_ip = ip + 1};
 
         if (stores(m) && (cpl ? m->user : m->kernel) && --m->left == 0) {
             m->left = m->period;
