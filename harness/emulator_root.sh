@@ -16,7 +16,7 @@ die() {
 
 [ $# -ge 2 ] && [ $# -le 3 ] || die "usage: $0 FOLDER RELEASE [RELEASE-backports]"
 folder=$1 release=$2 backports=${3:-}
-command -v debootstrap >/dev/null || die "debootstrap is missing: install the package debootstrap"
+command -v debootstrap >/dev/null || die "install the package debootstrap, which is missing"
 [ "$(id -u)" = 0 ] || die "only root can make such a folder"
 [ ! -e "$folder" ] || die "$folder exists: name another folder, or remove it"
 
@@ -30,8 +30,9 @@ install() {
 debootstrap --variant=minbase "$release" "$folder"
 inside apt-get update -qq
 if [ -n "$backports" ]; then
-    sed -n "s/^deb \\([^ ]*\\) $release .*/deb \\1 $backports main/p" "$folder/etc/apt/sources.list" \
-        >"$folder/etc/apt/sources.list.d/backports.list"
+    lists=$folder/etc/apt
+    sed -n "s/^deb \\([^ ]*\\) $release .*/deb \\1 $backports main/p" "$lists/sources.list" \
+        >"$lists/sources.list.d/backports.list"
     inside apt-get update -qq
     install -t "$backports" qemu-system-x86
     install ovmf

@@ -40,26 +40,25 @@ static void usage(FILE *to)
     fputs("usage: wtr COMMAND [OPTIONS] TRACE\n\ncommands:\n", to);
     for (size_t i = 0; i < COMMANDS; i++)
         fprintf(to, "  %-10s%s\n", commands[i].name, commands[i].about);
-    fputs(
-        "\noptions:\n"
-        "  --elf FILE      a traced program that is not at its path of the trace\n"
-        "  -o FILE         write there instead of to standard output\n"
-        "  --task N        this task only\n"
-        "  --first N       list: begin at branch N\n"
-        "  --count N       list: so many branches\n"
-        "  --raw           list: only from and to, in hexadecimal\n"
-        "  --depth N       tree, fold, html, perf, profile: calls nested deeper are one\n"
-        "                  with their caller; 1 to 1024, default 128\n"
-        "  --weight WORD   fold: instructions (default), branches or calls; of a profile\n"
-        "                  events (default) or samples\n"
-        "  --all           coverage: also functions that were not reached\n"
-        "  --samples       perf: ordinary samples with call chains and branch stacks\n"
-        "  --every N       perf --samples: branches a sample; 1 to 1024, default 32\n"
-        "  --as-recorded   perf: programs keep the path of the trace, wherever they are now\n"
-        "\nTRACE may be - for standard input.\n"
-        "exit status: 0 all is well; 1 the trace is damaged, incomplete or impossible, and\n"
-        "what could be read was shown; 2 the input cannot be used; 3 wrong usage\n",
-        to);
+    fputs("\noptions:\n"
+          "  --elf FILE      a traced program that is not at its path of the trace\n"
+          "  -o FILE         write there instead of to standard output\n"
+          "  --task N        this task only\n"
+          "  --first N       list: begin at branch N\n"
+          "  --count N       list: so many branches\n"
+          "  --raw           list: only from and to, in hexadecimal\n"
+          "  --depth N       tree, fold, html, perf, profile: calls nested deeper are one\n"
+          "                  with their caller; 1 to 1024, default 128\n"
+          "  --weight WORD   fold: instructions (default), branches or calls; of a profile\n"
+          "                  events (default) or samples\n"
+          "  --all           coverage: also functions that were not reached\n"
+          "  --samples       perf: ordinary samples with call chains and branch stacks\n"
+          "  --every N       perf --samples: branches a sample; 1 to 1024, default 32\n"
+          "  --as-recorded   perf: programs keep the path of the trace, wherever they are now\n"
+          "\nTRACE may be - for standard input.\n"
+          "exit status: 0 all is well; 1 the trace is damaged, incomplete or impossible, and\n"
+          "what could be read was shown; 2 the input cannot be used; 3 wrong usage\n",
+          to);
 }
 
 static bool number(const char *option, const char *text, uint64_t low, uint64_t high,
