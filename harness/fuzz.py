@@ -19,7 +19,7 @@ TOTAL = re.compile(r"^# %s: (\d+) programs, (\d+) foreseen, (\d+) records compar
 CODE = re.compile(r"^# %s: code made\+([0-9a-f]+): ([0-9a-f]+)$" % re.escape(CHECK))
 DETAIL = "# %s: " % CHECK
 RECORDS_A_PROGRAM = 450     # about
-PROGRAMS_A_BOOT = 3000
+PROGRAMS_A_BOOT = 800
 
 
 def disassembled(lines):
