@@ -4,6 +4,7 @@
 
 #include "harness/arena.h"
 #include "harness/format.h"
+#include "hw/string.h"
 
 static struct expected_edge *pool;
 
@@ -28,6 +29,17 @@ struct oracle witness_follow(struct run *run, const struct workload *w, uint64_t
     }
     NEED(run, oracle.count <= oracle.max, "%s has more edges than the oracle keeps", w->name);
     return oracle;
+}
+
+bool witness_leaves_out(const struct run *run, const struct workload *w)
+{
+    static const char *const families[] = {"loop.long.", "program.", "bench.straight",
+                                           "recursion.deep"};
+
+    for (size_t i = 0; i < sizeof(families) / sizeof(families[0]); i++)
+        if (!run->options->soak && strncmp(w->name, families[i], strlen(families[i])) == 0)
+            return true;
+    return false;
 }
 
 struct witness_counts witness_counts(const struct oracle *oracle)

@@ -35,6 +35,12 @@ struct witness_counts {
 };
 struct witness_counts witness_counts(const struct oracle *oracle);
 
+/*
+ * Whether a plain run leaves it out of checks that go through all workloads: some thousand
+ * instructions of which few are new. Under soak=1 none is.
+ */
+bool witness_leaves_out(const struct run *run, const struct workload *w);
+
 /* The array behind it, for checks that drive the oracle themselves: WITNESS_EDGES long. */
 struct expected_edge *witness_edges(struct run *run);
 

@@ -189,7 +189,7 @@ CHECK(unasked, .name = "pmc.overflow.unasked", .clauses = "PMC-07", .kind = MUST
 CHECK(periods, .name = "pmc.overflow.periods", .clauses = "PMC-07 PMC-06 INT-03", .kind = MUST,
       .needs = NEED_PMC)
 {
-    const unsigned rounds = 1000, period = 200;
+    const unsigned rounds = 300, period = 60;
     struct counting_pmi pmi = {.period = period};
     struct guest_run r = {.argument = rounds};
     struct counting c;

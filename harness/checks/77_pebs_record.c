@@ -35,7 +35,8 @@ CHECK(steps, .name = "pebs.record.steps", .clauses = "PEBS-07 PEBS-02", .kind = 
         struct sampled_steps steps;
         uint64_t records;
 
-        if (!(w->flags & WORKLOAD_RING3) || !(w->flags & WORKLOAD_STEPPABLE) || !w->edge_count)
+        if (!(w->flags & WORKLOAD_RING3) || !(w->flags & WORKLOAD_STEPPABLE) ||
+            !w->edge_count || witness_leaves_out(run, w))
             continue;
         steps = sampling_steps(run, w, 0);
         if (!steps.whole)
@@ -67,7 +68,7 @@ CHECK(distance, .name = "pebs.record.distance", .clauses = "PEBS-02 PEBS-07", .k
     struct sampling s;
 
     NEED(run, list.count > 20, "the workload is too short");
-    for (unsigned first = 1; first < 14; first += 3) {
+    for (unsigned first = 1; first < 14; first += 6) {
         const struct sampled_step *step = &steps[first];
         struct pebs_sample sample;
         uint64_t address;

@@ -23,7 +23,7 @@
 #define SAMPLER      0u /* general counters, by their part */
 #define ALARM        1u
 #define NOBODYS      2u
-#define ROUNDS       150
+#define ROUNDS       100
 #define PERIOD       20
 
 /* --- one handler */
@@ -182,7 +182,7 @@ CHECK(three, .name = "pebs.driver.three_causes", .clauses = "INT-05 INT-07 PEBS-
         bool bts = causes & 1, pebs = causes & 2, alarm = causes & 4;
         uint64_t most;
 
-        open_causes(run, &c, bts ? 100 : 0, pebs ? 3 : 0, alarm);
+        open_causes(run, &c, bts ? 80 : 0, pebs ? 3 : 0, alarm);
         run_causes(&c, alarm);
         EXPECT(run, c.pmi.foreign == 0 && c.pmi.stray == 0 && c.pmi.stuck == 0,
                "causes %u: %llu interrupts of nobody, %llu stray, %llu stuck", causes,

@@ -76,18 +76,18 @@ CHECK(halves, .name = "pebs.session.halves", .clauses = "PEBS-01", .kind = SOFTW
     struct sessions *s = sessions_open(run, LVT_DELIVERY_NMI);
     struct session_request request = sessions_request(s, 64);
     struct session_result result;
-    uint64_t want = samples_of(run, 100) + samples_of(run, 100) + samples_of(run, 100);
+    uint64_t want = samples_of(run, 70) + samples_of(run, 70) + samples_of(run, 70);
     session_id branches, samples = ask_samples(s, &result);
     size_t count = 0;
 
-    sessions_branches(run, "bench.loop", 100);
+    sessions_branches(run, "bench.loop", 70);
     branches = sessions_ask(s, &request); /* while sampling runs */
-    sessions_branches(run, "bench.loop", 100);
+    sessions_branches(run, "bench.loop", 70);
     session_size(branches, &s->debugger, &count);
     EXPECT_EQ(run, count, 64, "branches beside sampling");
     sessions_error(run, session_release(branches, &s->debugger), DS_OK, "release of BTS");
     EXPECT(run, sessions_ds_area() != 0, "the area is gone with one half of it");
-    sessions_branches(run, "bench.loop", 100);
+    sessions_branches(run, "bench.loop", 70);
     /* What is left of a period is kept from run to run. */
     EXPECT(run, all_samples(s, samples) >= want && all_samples(s, samples) <= want + 2,
            "%llu samples of three runs, each makes %llu", (unsigned long long)handed,
@@ -215,7 +215,7 @@ CHECK(storm, .name = "pebs.session.storm", .clauses = "PEBS-10", .kind = SOFTWAR
       .needs = NEED_PEBS)
 {
     struct sessions *s = sessions_open(run, LVT_DELIVERY_FIXED | VECTOR_PMI);
-    unsigned rounds = run_count_of(run, 1000, 50);
+    unsigned rounds = run_count_of(run, 1000, 125);
     struct session_result result;
     struct storm storm = {.s = s};
     struct trap_slot outer;
