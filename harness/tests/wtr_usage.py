@@ -4,6 +4,7 @@
 wtr_usage.py BUILD-FOLDER OWN-FOLDER
 """
 
+import os
 import struct
 import subprocess
 import sys
@@ -210,7 +211,7 @@ def without_a_call(pairs):
 
 
 def outputs(tools):
-    """-o appears whole or not at all; a full disk is told; standard input works."""
+    """-o appears whole or not at all, never over its input; pipes and full disks work."""
     _, trace = recorded(tools)
     one_line(tools, ["list", "-o", "/nowhere/x", trace], BAD, "/nowhere/x")
     with open("/dev/full", "wb") as full:
@@ -222,6 +223,15 @@ def outputs(tools):
     want, _ = tools.wtr("list", trace)
     same(target.read_text(), want, "-o")
     same(list(tools.place.glob("*.part")), [], "left over")
+    pipe = tools.place / "pipe"
+    os.mkfifo(pipe)
+    with subprocess.Popen(["cat", pipe], stdout=subprocess.PIPE, text=True) as reader:
+        tools.wtr("list", "-o", pipe, trace)
+        same((reader.stdout.read(), pipe.is_fifo()), (want, True), "-o to a pipe")
+    link = tools.place / "link"
+    link.symlink_to(trace)
+    for name in (trace, link):
+        one_line(tools, ["list", "-o", name, trace], USAGE, str(name), "overwrite")
     done = subprocess.run([tools.wtr_path, "list", "-"], input=trace.read_bytes(),
                           capture_output=True, check=True)
     same(done.stdout.decode(), want, "standard input")

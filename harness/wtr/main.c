@@ -8,6 +8,7 @@
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 struct command {
@@ -175,6 +176,27 @@ static bool parse_option(const struct command *command, struct options *options,
     return false;
 }
 
+/* True when path is the file itself, whatever it is called: writing would destroy it. */
+static bool is_output(const struct options *options, const char *path)
+{
+    struct stat from, to;
+
+    if (!path || !options->out || stat(path, &from) != 0 || stat(options->out, &to) != 0 ||
+        !S_ISREG(to.st_mode) || from.st_dev != to.st_dev || from.st_ino != to.st_ino)
+        return false;
+    complain("-o %s would overwrite what is read; give another file", options->out);
+    return true;
+}
+
+static bool keeps_input(const struct options *options)
+{
+    for (size_t i = 0; i < WTR_ELF_MAX; i++) {
+        if (is_output(options, options->elf[i]))
+            return false;
+    }
+    return !is_output(options, options->path);
+}
+
 static bool parse(const struct command *command, struct options *options, int argc, char **argv)
 {
     bool plain = false;
@@ -260,7 +282,7 @@ int main(int argc, char **argv)
     for (size_t i = 0; argc > 1 && i < COMMANDS; i++) {
         if (strcmp(argv[1], commands[i].name) != 0)
             continue;
-        if (!parse(&commands[i], &options, argc, argv))
+        if (!parse(&commands[i], &options, argc, argv) || !keeps_input(&options))
             return STATUS_USAGE;
         return run(&commands[i], &options);
     }

@@ -11,7 +11,16 @@
 #include <stdarg.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
+
+/* A device or a pipe is written to; the rename at the end would put a file in its place. */
+static bool is_special(const char *path)
+{
+    struct stat found;
+
+    return stat(path, &found) == 0 && !S_ISREG(found.st_mode) && !S_ISDIR(found.st_mode);
+}
 
 bool text_open(struct text *out, const char *path)
 {
@@ -19,9 +28,11 @@ bool text_open(struct text *out, const char *path)
     if (!path || strcmp(path, "-") == 0)
         return true;
     out->path = text_copy(path, strlen(path));
-    out->temporary = allocate(strlen(path) + 32, 1);
-    sprintf(out->temporary, "%s.%ld.part", path, (long)getpid());
-    out->stream = fopen(out->temporary, "wb");
+    if (!is_special(path)) {
+        out->temporary = allocate(strlen(path) + 32, 1);
+        sprintf(out->temporary, "%s.%ld.part", path, (long)getpid());
+    }
+    out->stream = fopen(out->temporary ? out->temporary : path, "wb");
     if (out->stream)
         return true;
     complain("%s: cannot write: %s", path, strerror(errno));
@@ -46,11 +57,11 @@ bool text_close(struct text *out)
     text_flush(out);
     if (file ? fclose(out->stream) != 0 : fflush(out->stream) != 0)
         out->broken = true;
-    if (file && !out->broken && rename(out->temporary, out->path) != 0)
+    if (out->temporary && !out->broken && rename(out->temporary, out->path) != 0)
         out->broken = true;
     if (out->broken) {
         complain("%s: cannot write: %s", name, errno ? strerror(errno) : "unknown error");
-        if (file)
+        if (out->temporary)
             unlink(out->temporary);
     }
     free(out->path);
