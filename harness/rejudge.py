@@ -23,8 +23,10 @@ def load(path):
     path = path / "report.json" if path.is_dir() else path
     try:
         found = json.loads(path.read_text(encoding="utf-8"))
-    except (OSError, ValueError) as error:
-        raise Unreadable("%s: %s" % (path, error)) from error
+    except OSError as error:
+        raise Unreadable("%s: %s" % (path, error.strerror)) from error
+    except (ValueError, RecursionError) as error:
+        raise Unreadable("%s is not a report: %s" % (path, error)) from error
     wrong = schema.errors(found, schema.report_schema())
     if wrong:
         raise Unreadable("%s is not a report: %s" % (path, wrong[0]))

@@ -14,7 +14,7 @@ from pathlib import Path
 if __name__ == "__main__":
     sys.path[0] = str(Path(__file__).resolve().parent.parent)
 
-from harness import clauses  # noqa: E402
+from harness import clauses, schema  # noqa: E402
 from harness.report import remarks  # noqa: E402
 
 HERE = Path(__file__).parent
@@ -318,14 +318,20 @@ def main():
     parser.add_argument("report", type=Path, help="a report.json, of the host or of the image")
     parser.add_argument("-o", "--output", type=Path, help="default: report.html beside it")
     args = parser.parse_args()
-    try:
-        text = page(json.loads(args.report.read_text(encoding="utf-8")))
-    except (OSError, ValueError, KeyError, TypeError) as error:
-        print("%s is no report: %s: %s" % (args.report, type(error).__name__, error),
-              file=sys.stderr)
-        return 1
     target = args.output or args.report.with_suffix(".html")
-    target.write_text(text, encoding="utf-8", newline="\n")
+    try:
+        found = json.loads(args.report.read_text(encoding="utf-8"))
+        wrong = schema.errors(found, schema.report_schema())
+        if wrong:
+            raise ValueError(wrong[0])
+        text = page(found)
+        target.write_text(text, encoding="utf-8", newline="\n")
+    except OSError as error:
+        print("%s: %s" % (error.filename or target, error.strerror), file=sys.stderr)
+        return 1
+    except (ValueError, RecursionError) as error:
+        print("%s is not a report: %s" % (args.report, error), file=sys.stderr)
+        return 1
     print(target)
     return 0
 

@@ -36,11 +36,19 @@ class Handler(SimpleHTTPRequestHandler):
             self.send_error(403 if not name else 411)
             return
         body = self.rfile.read(int(length))
+        if len(body) != int(length):    # the line dropped: what was kept before is better
+            self.close_connection = True
+            return
         target = Path(self.directory) / name[1]
         new = not target.exists()
         part = target.with_name(target.name + ".part")
-        part.write_bytes(body)
-        part.replace(target)            # nobody reads half a document
+        try:
+            part.write_bytes(body)
+            part.replace(target)        # nobody reads half a document
+        except OSError as error:
+            part.unlink(missing_ok=True)
+            self.send_error(507, "cannot keep it: %s" % error.strerror)
+            return
         self.send_response(201 if new else 204)
         self.send_header("Content-Length", "0")
         self.end_headers()
@@ -56,6 +64,20 @@ def prepare(folder, image, options):
     return folder
 
 
+def port_number(text):
+    """Ports end at 65535; 0 takes a free one."""
+    if not text.isdecimal() or int(text) > 65535:
+        raise argparse.ArgumentTypeError("not a port: %r; from 0 to 65535" % text)
+    return int(text)
+
+
+def option(word):
+    """A line of waymark.cfg; the machine itself judges its key and value."""
+    if not word.isascii() or not word.isprintable() or word.find("=") < 1:
+        raise argparse.ArgumentTypeError("not of the form key=value: %r" % word)
+    return word
+
+
 def server(folder, address="", port=0, handler=Handler):
     """A server that is not running yet; port 0 takes a free one."""
     return ThreadingHTTPServer((address, port), functools.partial(handler, folder=folder))
@@ -66,15 +88,19 @@ def main():
     parser.add_argument("--image", type=Path, default=Path("out/BOOTX64.EFI"))
     parser.add_argument("--folder", type=Path, default=Path("out/netboot"))
     parser.add_argument("--address", default="", help="listen here only; default: everywhere")
-    parser.add_argument("--port", type=int, default=8080)
-    parser.add_argument("options", nargs="*", metavar="KEY=VALUE",
+    parser.add_argument("--port", type=port_number, default=8080)
+    parser.add_argument("options", nargs="*", type=option, metavar="KEY=VALUE",
                         help="lines for waymark.cfg")
     args = parser.parse_args()
+    if not args.image.is_file():
+        print("serve: %s does not exist: build it with make" % args.image, file=sys.stderr)
+        return 1
     try:
         folder = prepare(args.folder, args.image, args.options)
         one = server(folder, args.address, args.port)
     except OSError as error:
-        print("serve: %s" % error, file=sys.stderr)
+        print("serve: %s: %s" % (error.filename or "port %d" % args.port, error.strerror),
+              file=sys.stderr)
         return 1
     print("serving %s: boot http://ADDRESS-OF-THIS-MACHINE:%d/BOOTX64.EFI" % (
         folder, one.server_port), flush=True)

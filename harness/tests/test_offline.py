@@ -94,7 +94,7 @@ class Rejudge(unittest.TestCase):
     def test_no_report(self):
         with tempfile.TemporaryDirectory() as folder:
             path = Path(folder, "report.json")
-            for text in ("", "{}", "[1]"):
+            for text in ("", "{}", "[1]", "[" * 100000):
                 path.write_text(text)
                 self.assertRaises(rejudge.Unreadable, rejudge.load, path)
         self.assertRaises(expected.Unknown, rejudge.again, sample.report(), "warp")

@@ -1,7 +1,9 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """The server for HTTP boot: what it hands out, what it keeps, and what it refuses."""
 
+import argparse
 import http.client
+import socket
 import tempfile
 import threading
 import unittest
@@ -62,11 +64,27 @@ class Serve(unittest.TestCase):
         self.assertEqual(self.kept(), before)
         self.assertEqual(self.ask("GET", "/BOOTX64.EFI"), (200, b"MZ"))
 
+    def test_half_a_document_replaces_nothing(self):
+        self.ask("PUT", "/" + NAME, b"{}")
+        with socket.create_connection(("127.0.0.1", self.server.server_port), 10) as line:
+            line.sendall(b"PUT /%s HTTP/1.1\r\nContent-Length: 9\r\n\r\nhalf" % NAME.encode())
+            line.shutdown(socket.SHUT_WR)
+            self.assertEqual(line.recv(1), b"")
+        self.assertEqual((self.folder / NAME).read_bytes(), b"{}")
+
     def test_wants_a_length(self):
         for length in ("", "-1", "x", str(serve.BYTES_MAX + 1)):
             self.assertEqual(self.ask("PUT", "/" + NAME, None, {"Content-Length": length})[0],
                              411, length)
         self.assertNotIn(NAME, self.kept())
+
+    def test_judges_its_words(self):
+        for made, bad in ((serve.port_number, ("-1", "65536", "x", "")),
+                          (serve.option, ("bogus", "=", "", "a\nb=1", "\xe9=1"))):
+            for word in bad:
+                with self.assertRaises(argparse.ArgumentTypeError, msg=word):
+                    made(word)
+        self.assertEqual((serve.port_number("0"), serve.option("run=hw.*")), (0, "run=hw.*"))
 
 
 if __name__ == "__main__":
