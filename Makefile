@@ -10,6 +10,12 @@ ifneq ($(words $(OUT)),1)
 $(error OUT must be one folder without blanks, not '$(OUT)')
 endif
 
+# `make clean OUT=hw` or OUT=.. must not take the sources along.
+ifneq ($(filter $(abspath $(OUT)) $(abspath $(OUT))/%,$(CURDIR))$(wildcard $(addprefix \
+    $(OUT)/,*.c *.h *.asm *.py)),)
+$(error OUT=$(OUT) holds sources: name a folder for what is built, such as OUT=out)
+endif
+
 CC      = gcc
 LD      = ld
 NASM    = nasm
@@ -104,7 +110,7 @@ run-qemu: $(IMAGE)
 
 trace: $(IMAGE) $(OUT)/wtr
 	@test -n "$(PROG)" || { echo 'usage: make trace PROG=path/to/elf ARGS="..."' >&2; exit 2; }
-	$(PYTHON) harness/trace_run.py --image $(IMAGE) --out $(OUT) $(TRACE) $(PROG) -- $(ARGS)
+	$(PYTHON) harness/trace_run.py --image $(IMAGE) --out $(OUT) $(TRACE) "$(PROG)" -- $(ARGS)
 
 EVENT  ?= instructions
 PERIOD ?= 10007
@@ -112,11 +118,11 @@ profile: $(IMAGE) $(OUT)/wtr
 	@test -n "$(PROG)" || { echo 'usage: make profile PROG=path/to/elf ARGS="..."' \
 	    'EVENT=instructions|branches PERIOD=N' >&2; exit 2; }
 	$(PYTHON) harness/profile_run.py --image $(IMAGE) --out $(OUT) --event $(EVENT) \
-	    --period $(PERIOD) $(PROFILE) $(PROG) -- $(ARGS)
+	    --period $(PERIOD) $(PROFILE) "$(PROG)" -- $(ARGS)
 
 gdb: $(IMAGE)
 	@test -n "$(PROG)" || { echo 'usage: make gdb PROG=path/to/elf ARGS="..."' >&2; exit 2; }
-	$(PYTHON) harness/gdb_run.py --image $(IMAGE) --out $(OUT) $(GDB) $(PROG) -- $(ARGS)
+	$(PYTHON) harness/gdb_run.py --image $(IMAGE) --out $(OUT) $(GDB) "$(PROG)" -- $(ARGS)
 
 # Programs, their branches and what readers should make of them, for other people's tests.
 vectors: $(OUT)/wtr $(OUT)/host/record_ptrace
@@ -184,7 +190,10 @@ $(OUT)/host/$(1): $$($(1)_SRCS) $$(HOST_HEADERS) Makefile harness/tests/tests.mk
 endef
 $(foreach test,$(HOST_TESTS),$(eval $(call host_test,$(test))))
 
+# Also from where nothing was ever built: a mistyped OUT= must not remove a stranger's folder.
 clean:
+	@test ! -e $(OUT) -o -d $(OUT)/obj -o -d $(OUT)/host -o -d $(OUT)/wtr.obj -o -d $(OUT)/gen || \
+	    { echo 'clean: nothing was built in $(OUT); remove it yourself' >&2; exit 2; }
 	rm -rf $(OUT)
 
 help:
@@ -210,5 +219,5 @@ help:
 
 FORCE:
 .PHONY: all deps run-qemu image sign debug bench defects policies fuzz check wtr host-tests
-.PHONY: trace profile gdb vectors clean help FORCE
+.PHONY: trace profile gdb vectors mutants clean help FORCE
 .DELETE_ON_ERROR:

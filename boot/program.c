@@ -57,8 +57,12 @@ static const char *read_program(const struct options *options)
     status = volume_size(path, &bytes);
     if (status != EFI_SUCCESS)
         return cannot_read(options, status);
+    if (bytes == 0) {
+        fmt(line, sizeof(line), "%s is empty: copy it again", options->program);
+        return line;
+    }
     length = bytes;
-    file = bytes > 0 && bytes < UINT32_MAX ? memory_pages(bytes, PAGE_BYTES) : NULL;
+    file = bytes < UINT32_MAX ? memory_pages(bytes, PAGE_BYTES) : NULL;
     if (file == NULL) {
         fmt(line, sizeof(line), "%s has %llu bytes: no memory for that", options->program,
             (unsigned long long)bytes);

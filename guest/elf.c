@@ -223,7 +223,7 @@ const char *elf_error_text(enum elf_error error)
         [ELF_SIZES] = "has a segment larger in the file than in memory: link it again",
         [ELF_RANGE] =
             "has a segment at 0 or in the kernel's range: link at the default address",
-        [ELF_TOO_BIG] = "needs more memory than there is: make its arrays smaller",
+        [ELF_TOO_BIG] = "needs more memory than there is: give the machine more",
         [ELF_OVERLAP] = "has segments that overlap: link without a script of your own",
         [ELF_SHARED_PAGE] = "has a page with two permissions: link with -z separate-code",
         [ELF_WRITE_EXECUTE] = "has a segment both writable and executable: link without -N",

@@ -304,11 +304,18 @@ def verdict(shop, mutant, place, args):
     return "accident", words[-1] if words else "status %d" % status
 
 
+def at_least_one(text):
+    """None killed of none would be no result."""
+    if not text.isdecimal() or int(text) < 1:
+        raise argparse.ArgumentTypeError("not a number of mutants from 1 on: %r" % text)
+    return int(text)
+
+
 def main():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--out", default="out")
     parser.add_argument("--seed", type=int, default=1)
-    parser.add_argument("--count", type=int, default=20)
+    parser.add_argument("--count", type=at_least_one, default=20)
     parser.add_argument("--files", choices=SUBJECTS, default="model")
     parser.add_argument("--host", action="store_true", help="the unit tests of ds/ alone")
     parser.add_argument("--list", action="store_true", help="show the choice, build nothing")

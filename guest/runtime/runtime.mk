@@ -8,6 +8,8 @@ PROGRAM_CFLAGS = -std=gnu11 -O1 -g -ffreestanding -fno-pie -fno-stack-protector 
                  -fno-optimize-sibling-calls \
                  -fcf-protection=none -fno-tree-loop-distribute-patterns \
                  -Wall -Wextra -I.
+# Not notdir and basename: they split at blanks.
+PROGRAM_NAME = $(shell basename -- "$(SRC)" | sed 's/[.][^.]*$$//')
 RUNTIME = $(RUNTIME_DIR)/start.o $(RUNTIME_DIR)/runtime.o
 # --build-id lets wtr notice that a trace is of another build.
 PROGRAM_LINK = $(CC) -static -nostdlib -no-pie -Wl,--build-id -Wl,-z,separate-code
@@ -22,9 +24,10 @@ $(RUNTIME_DIR)/runtime.o: guest/runtime/runtime.c guest/runtime/runtime.h | $(DE
 
 program: $(RUNTIME)
 	@test -n "$(SRC)" || { echo 'usage: make program SRC=path/to/file.c' >&2; exit 2; }
+	@test -f "$(SRC)" || { echo '$(SRC) is no file: give SRC=path/to/file.c' >&2; exit 2; }
 	@mkdir -p $(OUT)/programs
 	$(call say,PROGRAM,$(SRC))$(PROGRAM_LINK) $(PROGRAM_CFLAGS) \
-	    -o $(OUT)/programs/$(basename $(notdir $(SRC))) $(SRC) $(RUNTIME)
+	    -o "$(OUT)/programs/$(PROGRAM_NAME)" "$(SRC)" $(RUNTIME)
 
 # The examples, which are also tests.
 EXAMPLES = $(patsubst harness/tests/programs/%.c,%,$(wildcard harness/tests/programs/*.c))

@@ -159,7 +159,9 @@ def files(session):
     text.write_text("#!/bin/sh\n")
     short = place / "short"
     short.write_bytes(good.read_bytes()[:3000])
-    wrong = [(text, "is not an ELF file"), (short, "is cut short"),
+    empty = place / "empty"
+    empty.touch()
+    wrong = [(text, "is not an ELF file"), (short, "is cut short"), (empty, "is empty"),
              (unlike(good, place / "32-bit", 4, b"\1"), "is a 32-bit program"),
              (Path("/bin/true"), "is position-independent"),
              (unlike(good, place / "entry", 24, struct.pack("<Q", 16)), "does not start in"),
