@@ -81,6 +81,8 @@ def partition(path, image, cfg):
 
 def create(disk, image, cfg=CFG):
     """Write the disk; raises fat.Trouble."""
+    if not Path(image).is_file():
+        raise fat.Trouble("%s does not exist: build it with make" % image)
     disk = Path(disk)
     disk.parent.mkdir(parents=True, exist_ok=True)
     volume = disk.with_suffix(".esp")
@@ -103,7 +105,7 @@ def main():
     args = parser.parse_args()
     try:
         create(args.disk, args.image, "".join(o + "\n" for o in args.options) or CFG)
-    except (fat.Trouble, OSError) as error:
+    except (fat.Trouble, OSError, UnicodeEncodeError) as error:
         print("disk: %s" % error, file=sys.stderr)
         return 1
     print("%s: write it to a stick with: dd if=%s of=/dev/sdX bs=4M conv=fsync" % (

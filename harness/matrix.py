@@ -161,13 +161,22 @@ def everything(args):
             if any(fnmatchcase(cell.name, glob) for glob in args.only.split(","))]
 
 
+def named(text):
+    """NAME=VALUE, both of them given."""
+    name, _, value = text.partition("=")
+    if not name or not value:
+        raise argparse.ArgumentTypeError("not of the form NAME=VALUE: %r" % text)
+    return text
+
+
 def main():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--image", type=Path, default=Path("out/BOOTX64.EFI"))
     parser.add_argument("--out", type=Path, default=Path("out/matrix"))
-    parser.add_argument("--qemu", action="append", metavar="NAME=COMMAND",
+    parser.add_argument("--qemu", action="append", type=named, metavar="NAME=COMMAND",
                         help="a version to try; default: the installed one")
-    parser.add_argument("--root", action="append", metavar="NAME=FOLDER", default=[],
+    parser.add_argument("--root", action="append", type=named, metavar="NAME=FOLDER",
+                        default=[],
                         help="the same from a folder of harness/emulator_root.sh")
     parser.add_argument("--only", default="*", metavar="GLOB[,GLOB]",
                         help="cells whose name matches, as '*q35,10.0 *cpus=4'")

@@ -9,6 +9,7 @@ was stopped; 2 it could not be traced; 3 bad usage or a file that cannot be load
 line says `status: N reason`.
 """
 
+import argparse
 import os
 import re
 import signal
@@ -32,6 +33,23 @@ VECTORS = {0: "divide error", 1: "debug exception", 3: "breakpoint", 6: "invalid
            16: "x87 error", 17: "alignment check", 19: "SIMD error"}
 
 
+def mebibytes(low):
+    """What argparse takes for a size: below low nothing starts, above a TiB nothing is left."""
+    def size(text):
+        if not text.isdecimal() or not low <= int(text) <= 1 << 20:
+            raise argparse.ArgumentTypeError("not a size from %d to %d MiB: %r" % (
+                low, 1 << 20, text))
+        return int(text)
+    return size
+
+
+def option(word):
+    """A line of waymark.cfg; the image judges its key and value."""
+    if not word.isascii() or not word.isprintable() or word.find("=") < 1:
+        raise argparse.ArgumentTypeError("not of the form key=value: %r" % word)
+    return word
+
+
 def parser(name, text):
     """The options that every run of a program has."""
     made = run.Arguments(prog=name, description=text)
@@ -41,10 +59,12 @@ def parser(name, text):
     made.add_argument("--cpu", default="Haswell,+svm", help="QEMU's -cpu")
     made.add_argument("--seconds", type=int, default=600,
                       help="the program is stopped then (default 600)")
-    made.add_argument("--memory", type=int, default=512, help="of the machine, in MiB")
-    made.add_argument("--volume", type=int, default=256,
+    made.add_argument("--memory", type=mebibytes(128), default=512,
+                      help="of the machine, in MiB")
+    made.add_argument("--volume", type=mebibytes(1), default=256,
                       help="of the boot volume, in MiB: what the trace may take")
-    made.add_argument("--option", action="append", default=[], metavar="KEY=VALUE",
+    made.add_argument("--option", action="append", type=option, default=[],
+                      metavar="KEY=VALUE",
                       help="an option of the image, as crossings=1")
     made.add_argument("program")
     made.add_argument("words", nargs="*", metavar="argument")

@@ -1,13 +1,14 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""The runner's small parts: schema validator, profiles, firmware search, the FAT volume."""
+"""Small parts: schema validator, profiles, firmware search, words, the FAT volume."""
 
+import argparse
 import shutil
 import subprocess
 import tempfile
 import unittest
 from pathlib import Path
 
-from harness import expected, fat, qemu, schema
+from harness import disk, expected, fat, matrix, mutants, qemu, run, schema, trace_run
 from harness.tests import sample
 
 
@@ -112,6 +113,29 @@ class Firmware(unittest.TestCase):
 
 
 @unittest.skipUnless(shutil.which("mformat"), "no mtools")
+class Words(unittest.TestCase):
+    """What is wrong with a word is said before anything is built or booted."""
+
+    def test_program(self):
+        for words in (["--memory", "16"], ["--memory", "x"], ["--volume", "0"],
+                      ["--volume", "-1"], ["--option", "bogus"], ["--option", "\xe9=1"]):
+            with self.assertRaisesRegex(run.Usage, words[0], msg=words):
+                trace_run.arguments(words + ["program"])
+
+    def test_names_and_counts(self):
+        for made, bad in ((matrix.named, ("x", "=x", "x=", "")),
+                          (mutants.at_least_one, ("0", "-1", "x", ""))):
+            for word in bad:
+                with self.assertRaises(argparse.ArgumentTypeError, msg=word):
+                    made(word)
+        self.assertEqual((matrix.named("7.2=qemu"), mutants.at_least_one("1")),
+                         ("7.2=qemu", 1))
+
+    def test_disk_of_nothing(self):
+        with self.assertRaisesRegex(fat.Trouble, "build it with make"):
+            disk.create("/nowhere/disk.img", "/nowhere/image")
+
+
 class Volume(unittest.TestCase):
     def setUp(self):
         folder = tempfile.TemporaryDirectory()
