@@ -207,17 +207,22 @@ static int program_event(const struct pebs *pebs, const struct pebs_counter *c)
     return pmc_program(c->counter, c->event, flags);
 }
 
+/* Left behind, a bit of ours would keep the next interrupt from coming, or be taken for
+ * somebody else's: a counter that was stopped between its overflow and its record has one. */
+static void clear_status(uint64_t ours)
+{
+    uint64_t status = 0;
+
+    if (pmc_status_read(&status) == 0 && status & ours)
+        pmc_status_clear(status & ours);
+}
+
 /* Values, events and groups, of counters that the global control has off. */
 static int program(const struct pebs *pebs)
 {
-    const uint64_t mine = pebs->mask | GLOBAL_STATUS_OVF_BUFFER;
     int vector = pebs->format->record_bytes ? 0 : pmc_pebs_data_write(pebs->groups);
-    uint64_t status = 0;
 
-    /* Left behind, a bit of ours would keep the next interrupt from coming. */
-    if (pmc_status_read(&status) == 0 && status & mine)
-        pmc_status_clear(status & mine);
-
+    clear_status(pebs->mask | GLOBAL_STATUS_OVF_BUFFER);
     for (size_t i = 0; !vector && i < pebs->counter_count; i++) {
         const struct pebs_counter *c = &pebs->counters[i];
 
@@ -235,6 +240,7 @@ static void unprogram(const struct pebs *pebs)
 {
     for (size_t i = 0; i < pebs->counter_count; i++)
         pmc_stop(pebs->counters[i].counter);
+    clear_status(pebs->mask);
     if (!pebs->format->record_bytes)
         pmc_pebs_data_write(0);
 }

@@ -34,6 +34,7 @@ struct sampling {
     uint64_t base, end;
     uint64_t enable; /* counters that write records */
     uint64_t index;  /* as the processor left it */
+    unsigned late;   /* events that pass between an overflow and the recorded one; 0 = none */
     struct ds_area before;
 };
 
@@ -49,6 +50,15 @@ void sampling_open(struct run *run, struct sampling *s, const struct sampling_se
  */
 void sampling_add(struct sampling *s, unsigned counter, enum pmc_event event, unsigned flags,
                   uint64_t first, uint64_t again);
+
+/*
+ * A processor needs time to arm: "finite delay" in SDM Vol. 3, "Precise Distribution of
+ * Instructions Retired (PDIR)". Where the record is not of the next event, what is asked for
+ * by its number cannot be had: skips the check.
+ */
+void sampling_need_exact(struct sampling *s);
+/* As many records as that; fewer are right too where the processor arms late. */
+void sampling_expect_count(struct sampling *s, uint64_t exact, const char *what);
 
 /* No counter, the buffer empty: for one more run with the same set-up. */
 void sampling_restart(struct sampling *s);

@@ -182,10 +182,13 @@ CHECK(too_wide, .name = "pmc.counter.too_wide", .clauses = "PMC-03", .kind = MUS
         return;
     }
     beyond = pmc_mask(&c.pmc, 0) + 1;
-    pmc_write_full(0, PATTERN);
-    EXPECT_EQ(run, pmc_write_full(0, beyond), VECTOR_GP, "vector of a write beyond the width");
-    EXPECT_EQ(run, counting_read(&c, 0), PATTERN & pmc_mask(&c.pmc, 0),
-              "the counter after a write that faulted");
+    for (unsigned counter = 0; pmc_exists(&c.pmc, counter); counter++) {
+        pmc_write_full(counter, PATTERN);
+        EXPECT_EQ(run, pmc_write_full(counter, beyond), VECTOR_GP,
+                  "vector of a write beyond the width");
+        EXPECT_EQ(run, counting_read(&c, counter), PATTERN & pmc_mask(&c.pmc, counter),
+                  "the counter after a write that faulted");
+    }
 }
 
 /* --- reserved bits of the controls */
@@ -209,14 +212,16 @@ static void expect_reserved(struct run *run, const char *name, uint64_t mask,
     run_held(run);
 }
 
+static unsigned selected; /* the counter whose control is tried */
+
 static int select_write(uint64_t value)
 {
-    return pmc_select_write(0, value);
+    return pmc_select_write(selected, value);
 }
 
 static int select_read(uint64_t *value)
 {
-    return pmc_select_read(0, value);
+    return pmc_select_read(selected, value);
 }
 
 /* Later versions took 47:32 into use, bit by bit. */
@@ -226,10 +231,12 @@ CHECK(select_reserved, .name = "pmc.control.select_reserved", .clauses = "PMC-02
     struct counting c;
 
     counting_open(run, &c);
-    expect_reserved(run, "IA32_PERFEVTSEL0",
-                    c.pmc.perfmon.version <= 4 && !c.pmc.pebs_baseline ? 0xFFFFFFF800000000ull
-                                                                       : 0xFFFF000000000000ull,
-                    select_write, select_read);
+    for (selected = 0; pmc_exists(&c.pmc, selected); selected++)
+        expect_reserved(run, "IA32_PERFEVTSELx",
+                        c.pmc.perfmon.version <= 4 && !c.pmc.pebs_baseline
+                            ? 0xFFFFFFF800000000ull
+                            : 0xFFFF000000000000ull,
+                        select_write, select_read);
 }
 
 CHECK(fixed_reserved, .name = "pmc.control.fixed_reserved", .clauses = "PMC-02", .kind = MUST,

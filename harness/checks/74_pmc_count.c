@@ -23,7 +23,8 @@
 #define GENERAL_BRANCHES     1u
 #define GENERAL_NEAR_TAKEN   2u
 #define FIXED_INSTRUCTIONS   PMC_FIXED
-#define ARGUMENT             7 /* how often the workloads of bench.asm loop here */
+#define CYCLES_FIXED         3u /* fixed counters that always count something */
+#define ARGUMENT             7  /* how often the workloads of bench.asm loop here */
 
 /* Instructions twice over and branches, for the given rings. */
 static void open_all(struct run *run, struct counting *c, unsigned flags)
@@ -320,6 +321,36 @@ CHECK(enables, .name = "pmc.enable.each", .clauses = "PMC-11", .kind = MUST, .ne
         c.enable = all;
         EXPECT_EQ(run, counted(&c, w, 3, 0, counter), 0, "without its own control");
         run_deferred_now(run);
+    }
+}
+
+/* Whatever they count (a fixed one of them cycles), each has a bit of its own. */
+CHECK(own_enable, .name = "pmc.enable.own_bit", .clauses = "PMC-11", .kind = MUST,
+      .needs = NEED_PMC)
+{
+    const struct workload *w = trace_find(run, "bench.loop");
+    struct counting c;
+    uint64_t all = 0;
+
+    counting_open(run, &c);
+    for (unsigned counter = 0; counter < PMC_FIXED + CYCLES_FIXED; counter++)
+        if (pmc_exists(&c.pmc, counter))
+            counting_add(&c, counter, PMC_INSTRUCTIONS, PMC_USR);
+    all = c.enable;
+    for (unsigned counter = 0; counter < PMC_FIXED + CYCLES_FIXED; counter++) {
+        if (!(all >> counter & 1))
+            continue;
+        for (unsigned other = 0; other < PMC_FIXED + CYCLES_FIXED; other++)
+            if (all >> other & 1)
+                counting_until(&c, other, 0);
+        c.enable = 1ull << counter;
+        counting_workload(&c, w, 3,
+                          &(struct guest_run){.argument = counter < PMC_FIXED ? 10 : 300});
+        for (unsigned other = 0; other < PMC_FIXED + CYCLES_FIXED; other++)
+            if (all >> other & 1)
+                EXPECT(run, (counting_read(&c, other) != 0) == (other == counter),
+                       "enabled is %u alone: counter %u counts %llu", counter, other,
+                       (unsigned long long)counting_read(&c, other));
     }
 }
 

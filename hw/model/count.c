@@ -19,6 +19,7 @@
 #define FIXED_OS         1u
 #define FIXED_USR        2u
 #define FIXED_INTERRUPT  8u
+#define EVENTS_TO_ARM    3u
 
 /* --- what a control asks for --- */
 
@@ -92,7 +93,8 @@ void count_refresh(struct model_cpu *cpu)
                         ? general_counting(perf->select[i])
                         : fixed_counting(perf->fixed_control, i - GENERAL_COUNTERS);
         bool enabled = perf->control & counter_bit(i) ||
-                       (i < GENERAL_COUNTERS && defect(DEFECT_PMC_GLOBAL_IGNORED));
+                       (i < GENERAL_COUNTERS && defect(DEFECT_PMC_GLOBAL_IGNORED)) ||
+                       (i > GENERAL_COUNTERS && defect(DEFECT_PMC_CYCLES_GLOBAL));
         if (enabled && counting->event != COUNT_NOTHING && counting->rings &&
             !(perf->status & STATUS_COUNTERS_FROZEN))
             perf->live |= (uint8_t)(1u << i);
@@ -112,13 +114,15 @@ static void overflow(struct model_cpu *cpu, unsigned counter)
     struct perfmon *perf = &cpu->perf;
     const struct counting *counting = &perf->counting[counter];
     bool interrupts = counting->interrupts || defect(DEFECT_PMC_PMI_UNASKED);
+    bool shared = counter > GENERAL_COUNTERS && defect(DEFECT_PMC_FIXED_BIT);
     if (!defect(DEFECT_PMC_OVERFLOW_SILENT))
-        perf->status |= counter_bit(counter);
+        perf->status |= counter_bit(shared ? GENERAL_COUNTERS : counter);
     if (!(perf->pebs_enable & counter_bit(counter))) {
         if (interrupts && !defect(DEFECT_PMC_NO_PMI))
             interrupt_request(cpu, INTERRUPT_COUNTER);
     } else if (precise(counting->event)) {
         perf->armed |= (uint8_t)(1u << counter);
+        perf->arming[counter] = policy(POLICY_PEBS_ARMING) == ARMING_LATER ? EVENTS_TO_ARM : 0;
     }
 }
 
@@ -230,6 +234,11 @@ bool count_retired(struct model_cpu *cpu, const struct retired *r)
         bool armed = is_armed(perf, i);
         bool selected = ring_counts(counting, cpl) || (armed && defect(DEFECT_PEBS_ANY_RING));
         uint64_t events = selected ? increment(perf, i, r) : 0;
+        if (events && armed && perf->arming[i]) {
+            perf->arming[i]--;
+            add(cpu, i, events);
+            continue;
+        }
         if (events && !armed)
             add(cpu, i, events);
         if (events && (armed || (is_armed(perf, i) && defect(DEFECT_PEBS_FIRST_EVENT))))

@@ -28,6 +28,15 @@
     X(PMC_GLOBAL_IGNORED, "pmc-global-ignored", "PMC-11",                                      \
       "general counters run without the global control")                                       \
     X(PMC_ENABLE_IGNORED, "pmc-enable-ignored", "PMC-11", "general counters run without EN")   \
+    X(PMC_CYCLES_GLOBAL, "pmc-cycles-global-ignored", "PMC-11",                                \
+      "fixed counters of cycles run without the global control")                               \
+    X(PMC_FIXED_BIT, "pmc-fixed-bit-shared", "PMC-06", "fixed counters share one status bit")  \
+    X(PMC_UPPER_WIDTH, "pmc-upper-width-cut", "PMC-03",                                        \
+      "IA32_A_PMC1 and up drop bits beyond the width")                                         \
+    X(PMC_UPPER_RESERVED, "pmc-upper-reserved", "PMC-02",                                      \
+      "reserved bits of IA32_PERFEVTSEL1 and up are dropped")                                  \
+    X(PEBS_ABSENT_UPPER, "pebs-absent-upper", "ENUM-02",                                       \
+      "IA32_PEBS_ENABLE takes bits from 1 on where PEBS is unavailable")                       \
     X(PEBS_FIRST_EVENT, "pebs-first-event", "PEBS-02", "the overflowing event is recorded")    \
     X(PEBS_ANY_RING, "pebs-any-ring", "PEBS-02", "the recorded event may be in any ring")      \
     X(PEBS_RESET_IGNORED, "pebs-reset-ignored", "PEBS-03", "the counter goes on from 0")       \

@@ -163,7 +163,8 @@ static bool control_read(const struct model_cpu *cpu, uint32_t index, uint64_t *
         return freezes_by_status();
     case MSR_PEBS_ENABLE:
         *value = perf->pebs_enable;
-        return pebs_exists() || defect(DEFECT_PEBS_ABSENT_ENABLED);
+        return pebs_exists() || defect(DEFECT_PEBS_ABSENT_ENABLED) ||
+               defect(DEFECT_PEBS_ABSENT_UPPER);
     case MSR_PEBS_DATA:
         *value = perf->pebs_data;
         return pebs_exists() && pebs_capabilities() & CAPABILITY_BASELINE;
@@ -225,6 +226,8 @@ static bool counter_write(struct model_cpu *cpu, uint32_t index, unsigned counte
         (counter < GENERAL_COUNTERS && defect(DEFECT_PMC_FULL_AS_32)))
         value = defect(DEFECT_PMC_NOT_EXTENDED) ? (uint32_t)value
                                                 : (uint64_t)(int32_t)value & COUNTER_MASK;
+    else if (counter - 1 < GENERAL_COUNTERS - 1 && defect(DEFECT_PMC_UPPER_WIDTH))
+        value &= COUNTER_MASK;
     else if (value & ~COUNTER_MASK)
         return false;
     if (defect(DEFECT_PMC_WIDTH_40))
@@ -237,7 +240,8 @@ static bool counter_write(struct model_cpu *cpu, uint32_t index, unsigned counte
 
 static bool pebs_enable_write(struct perfmon *perf, uint64_t value)
 {
-    bool absent = !pebs_exists() && !defect(DEFECT_PEBS_ABSENT_ENABLED);
+    bool absent = !pebs_exists() && !defect(DEFECT_PEBS_ABSENT_ENABLED) &&
+                  (value & 1 || !defect(DEFECT_PEBS_ABSENT_UPPER));
     if (absent || (value & ~pebs_enable_bits() && !defect(DEFECT_PEBS_ANY_BIT)))
         return false;
     perf->pebs_enable = value;
@@ -314,7 +318,8 @@ bool perfmon_write(struct model_cpu *cpu, uint32_t index, uint64_t value)
     if (counter < COUNTERS) {
         good = counter_write(cpu, index, counter, value);
     } else if (is_select(index)) {
-        good = reserved_clear(value, select_bits());
+        good = reserved_clear(value, select_bits()) ||
+               (index != MSR_EVENT_SELECT && defect(DEFECT_PMC_UPPER_RESERVED));
         if (good)
             cpu->perf.select[index - MSR_EVENT_SELECT] = value & select_bits();
     } else {

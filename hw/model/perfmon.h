@@ -59,6 +59,8 @@ struct perfmon {
     struct counting counting[COUNTERS];
     uint8_t live;  /* counters that count, by their places */
     uint8_t armed; /* overflowed: the next event leaves a record */
+    /* Events that an armed counter still lets pass: the processor needs time to arm. */
+    uint8_t arming[COUNTERS];
     uint8_t level; /* whose condition held at the last instruction, for EDGE */
     /* Registers in encoding order, RFLAGS and RIP, before the instruction; while armed. */
     uint64_t before[18];

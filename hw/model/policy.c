@@ -118,6 +118,8 @@ static const struct model_policy table[POLICY_COUNT] = {
                                  "reset fields before those of the fixed counters"},
     [POLICY_PEBS_FULL] = {"pebs-full", "PEBS-08", "skip|retry",
                           "a record without a place disarms, or the next event tries again"},
+    [POLICY_PEBS_ARMING] = {"pebs-arming", "PEBS-02", "at-once|later",
+                            "events that pass unrecorded between an overflow and its record"},
 };
 
 size_t model_policy_count(void)
