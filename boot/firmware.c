@@ -109,6 +109,8 @@ const char *firmware_status(EFI_STATUS status)
         return "medium gone";
     case EFI_NOT_FOUND:
         return "not found";
+    case EFI_INVALID_PARAMETER:
+        return "not a name there";
     case EFI_ACCESS_DENIED:
         return "access denied";
     case EFI_NO_RESPONSE:

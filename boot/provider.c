@@ -33,8 +33,9 @@ static bool configure(const struct options *options, char *error, uint64_t error
         fmt(key, sizeof(key), "%.*s", (int)(value - word), word);
         status = model_set(key, value + 1);
         if (status != MODEL_OK) {
-            fmt(error, error_bytes, "option '%s': the model has no such %s", word,
-                status == MODEL_BAD_VALUE ? "value" : "name");
+            fmt(error, error_bytes,
+                "option '%s': no such %s in the model: hw/model/{config,policy}.c, defect.h",
+                word, status == MODEL_BAD_VALUE ? "value" : "name");
             return false;
         }
     }
