@@ -40,7 +40,8 @@ CHECK(threshold, .name = "pebs.pmi.threshold", .clauses = "PEBS-05 INT-06 INT-03
         if (pmi.count) {
             EXPECT(run, pmi.lvt & LVT_MASKED, "the mask bit is clear in the handler");
             EXPECT(run, pmi.status & GLOBAL_STATUS_OVF_BUFFER, "bit 62 of the status is clear");
-            EXPECT_EQ(run, pmi.status & 0xFFFFFFFFull, 0, "overflow bits of general counters");
+            /* The sampling counter itself may be due again by the time the handler runs. */
+            EXPECT_EQ(run, pmi.status & 0xFFFFFFFEull, 0, "overflow bits of other counters");
         } else {
             /* A counter that still arms has overflowed. */
             EXPECT_EQ(run, counting_status(&s.counting) & ~(s.late ? 1ull : 0), 0,
@@ -76,7 +77,8 @@ CHECK(masked, .name = "pebs.pmi.masked_entry", .clauses = "PEBS-05 INT-01", .kin
     EXPECT_EQ(run, counting_status(&s.counting) & GLOBAL_STATUS_OVF_BUFFER,
               GLOBAL_STATUS_OVF_BUFFER, "bit 62 of the status");
     EXPECT_EQ(run, pmc_status_clear(GLOBAL_STATUS_OVF_BUFFER), 0, "vector of clearing bit 62");
-    EXPECT_EQ(run, counting_status(&s.counting), 0, "status after clearing it");
+    EXPECT_EQ(run, counting_status(&s.counting) & ~(s.late ? 1ull : 0), 0,
+              "status after clearing it");
 }
 
 CHECK(freezes, .name = "pebs.pmi.freeze", .clauses = "INT-11", .kind = MUST, .needs = NEED_PEBS)
@@ -91,7 +93,12 @@ CHECK(freezes, .name = "pebs.pmi.freeze", .clauses = "INT-11", .kind = MUST, .ne
     sampling_loop(&s, 50);
     EXPECT_EQ(run, pmi.count, 1, "interrupts");
     EXPECT_EQ(run, pmi.later, pmi.value, "another counter, a moment later in the handler");
-    EXPECT_EQ(run, sampling_count(&s), 1, "records, the counters frozen from the first on");
+    /* The first, and what is made until the freeze acts: fewer than without one. */
+    EXPECT(run,
+           sampling_count(&s) >= 1 &&
+               sampling_count(&s) < sampling_records(sampling_loop_length(run, 50), PERIOD),
+           "%zu records, though the first froze the counters", sampling_count(&s));
+    run_observe(run, "pebs.freeze-records", "%zu", sampling_count(&s));
 }
 
 /* --- the end of the buffer */
