@@ -12,6 +12,7 @@
 #include "hw/user.h"
 
 #define SCHEDULE_DONE 1
+#define SLICE_MOST    (UINT32_MAX / 2) /* that can be doubled */
 
 struct turn *schedule_turn(struct schedule *s)
 {
@@ -104,9 +105,32 @@ static bool ours(struct schedule *s, const struct trap_frame *frame)
     return schedule_turn(s)->current && trap_from_user(frame);
 }
 
+/* Where a slice began: the task has not run one instruction of it. */
+static bool nothing_done(const struct task *task, const struct trap_frame *frame)
+{
+    const struct trap_frame *began = &task->frame;
+
+    return frame->rip == began->rip && frame->rsp == began->rsp && frame->rcx == began->rcx &&
+           frame->rax == began->rax;
+}
+
+/*
+ * A tick of before, while IF was 0, is nobody's: this slice still counts. One that ends before
+ * its first instruction is too short for this machine: the next ones are longer, else tasks
+ * would take turns for ever and none would get on.
+ */
 static bool on_timer(struct trap_frame *frame, void *arg)
 {
-    return ours(arg, frame) && switch_away(arg, frame);
+    struct schedule *s = arg;
+    uint32_t ticks = __atomic_load_n(&s->slice_ticks, __ATOMIC_RELAXED);
+
+    if (!ours(s, frame))
+        return false;
+    if (apic_read(APIC_TIMER_CURRENT) != 0)
+        return true;
+    if (nothing_done(schedule_turn(s)->current, frame) && ticks < SLICE_MOST)
+        __atomic_store_n(&s->slice_ticks, ticks * 2, __ATOMIC_RELAXED);
+    return switch_away(s, frame);
 }
 
 static bool on_fault(struct trap_frame *frame, void *arg)

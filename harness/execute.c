@@ -23,7 +23,7 @@
 #include "hw/trap.h"
 #include "hw/user.h"
 
-#define WATCHDOG_US 10000000u /* ample on an emulator that has to share its processor, too */
+#define WATCHDOG_US 20000000u /* ample on an emulator that has to share its processor, too */
 
 static struct run *running; /* the check that an unexpected trap belongs to */
 

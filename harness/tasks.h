@@ -9,8 +9,8 @@
 #include "guest/task.h"
 #include "harness/sessions.h"
 
-#define TASKS_SLICE_US 2000u /* at first; long enough for any machine to get somewhere */
-#define TASKS_LONG_US  1000000u
+#define TASKS_SLICE_US 2000u     /* at first; long enough for any machine to get somewhere */
+#define TASKS_LONG_US  20000000u /* nobody is preempted; a hang ends nevertheless */
 
 struct tasks {
     struct sessions *sessions;

@@ -238,8 +238,8 @@ static uint64_t repeat_long(void *arg)
 
 static void close_own(void *arg)
 {
-    apic_timer_oneshot(0);
     trap_set(VECTOR_TIMER, NULL, NULL);
+    apic_timer_stop();
     (void)arg;
 }
 
@@ -257,6 +257,8 @@ CHECK(inside_long_repeat, .name = "bts.event.interrupt_in_long_repeat",
     trace_open(run, &t, &(struct trace_setup){.records = 2048});
     /* Later and later: too early is before the REP. */
     for (uint32_t ticks = OWN_TICKS; ticks <= OWN_TICKS << 8 && !hit; ticks <<= 4) {
+        apic_timer_stop(); /* one that came behind the REP before */
+        own.rip = 0;
         bts_clear(&t.bts);
         apic_timer_oneshot(ticks);
         trace_call(&t, repeat_long, &own);
