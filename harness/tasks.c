@@ -13,7 +13,8 @@
 #include "hw/string.h"
 
 #define RATE_SAMPLES 5
-#define COMPANY_MS   15000ull /* of any stretch on several processors */
+#define COMPANY_MS   100000ull /* of any stretch on several processors; more than all waits */
+#define SETTLE_MS    20000ull
 
 static struct tasks tasks;
 
@@ -142,7 +143,7 @@ static bool busy(const struct task *task)
 
 bool tasks_settle(struct tasks *t)
 {
-    uint64_t start = tsc_read(), limit = suite_state()->platform->tsc_khz * COMPANY_MS;
+    uint64_t start = tsc_read(), limit = suite_state()->platform->tsc_khz * SETTLE_MS;
 
     while (tsc_read() - start < limit) {
         bool any = false;

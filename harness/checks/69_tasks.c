@@ -24,6 +24,8 @@
 #define HOPS  12
 #define RING  512
 
+#define PATIENCE_MS 20000ull /* with what is awaited; then it is an error, not a failure */
+
 static struct bts_record ring[RING], reference[RING];
 
 /* --- a task that moves */
@@ -55,7 +57,8 @@ static size_t travel(struct run *run, unsigned processors, struct bts_record *to
     t->schedule.slice_ticks = tasks_ticks(TASKS_LONG_US);
     if (processors > 1)
         tasks_company(t);
-    EXPECT(run, tasks_settle(t) && task->state == TASK_WAITING, "it does not arrive");
+    NEED(run, tasks_settle(t), "it does not arrive in time");
+    EXPECT_EQ(run, task->state, TASK_WAITING, "its state in the end");
     tasks_alone(t);
     for (unsigned hop = 0; hop < HOPS; hop++)
         EXPECT_EQ(run, tasks_entry(task, 2 * hop + 1)->result, 0, "a move");
@@ -128,6 +131,13 @@ static uint64_t slices(const struct tasks *t)
     return sum;
 }
 
+/* A slice in which tasks get nowhere, on a slow or shared machine, becomes a longer one. */
+static void lengthen(struct tasks *t)
+{
+    if (t->schedule.slice_ticks < tasks_ticks(TASKS_LONG_US))
+        t->schedule.slice_ticks *= 2;
+}
+
 static bool all_seen(const struct tasks_ring *rings, unsigned count)
 {
     for (unsigned i = 0; i < count; i++)
@@ -141,7 +151,7 @@ CHECK(own_ring, .name = "smp.task.own_ring", .clauses = "", .kind = SOFTWARE,
 {
     struct tasks *t = tasks_open(run, FIXED);
     unsigned count = tasks_company(t), switches = run_count_of(run, 10000, 250), n;
-    uint64_t start = tsc_read(), limit = run->platform->tsc_khz * 12000;
+    uint64_t start = tsc_read(), limit = run->platform->tsc_khz * PATIENCE_MS;
     struct tasks_ring rings[TASKS_MOST] = {0};
     session_id id[TASKS_MOST];
 
@@ -158,8 +168,15 @@ CHECK(own_ring, .name = "smp.task.own_ring", .clauses = "", .kind = SOFTWARE,
         id[i] = sessions_ask(t->sessions, &request);
         tasks_send(t, rings[i].task, i % count);
     }
-    while ((slices(t) < switches || !all_seen(rings, n)) && tsc_read() - start < limit)
+    for (uint64_t enough = switches; tsc_read() - start < limit;) {
+        if (slices(t) >= enough) {
+            if (all_seen(rings, n))
+                break;
+            enough += switches;
+            lengthen(t);
+        }
         schedule_run(&t->schedule, 10);
+    }
     tasks_alone(t);
     for (unsigned i = 0; i < n; i++) {
         size_t held = 0;
@@ -169,9 +186,12 @@ CHECK(own_ring, .name = "smp.task.own_ring", .clauses = "", .kind = SOFTWARE,
         tasks_look(&rings[i], ring, held);
         EXPECT_EQ(run, rings[i].foreign, 0, "records of another task");
         EXPECT_EQ(run, rings[i].wrong_marks, 0, "marks of another task");
-        EXPECT(run, rings[i].own > 0 && rings[i].marks > 0, "%llu records, %llu marks",
-               (unsigned long long)rings[i].own, (unsigned long long)rings[i].marks);
+        EXPECT(run, !rings[i].own || rings[i].marks > 0, "%llu records without a mark",
+               (unsigned long long)rings[i].own);
     }
+    /* A task that did not get its turn in time says nothing, neither way. */
+    if (!all_seen(rings, n))
+        run_error(run, "not every task was traced in time");
 }
 
 /* --- a task that runs elsewhere meanwhile */
@@ -180,7 +200,7 @@ CHECK(own_ring, .name = "smp.task.own_ring", .clauses = "", .kind = SOFTWARE,
 static struct task *runner(struct tasks *t)
 {
     unsigned count = tasks_company(t);
-    uint64_t start = tsc_read(), limit = t->sessions->run->platform->tsc_khz * 5000;
+    uint64_t start = tsc_read(), limit = t->sessions->run->platform->tsc_khz * PATIENCE_MS;
     struct task *task = tasks_add(t, "bench.call", UINT64_MAX);
 
     t->schedule.slice_ticks = tasks_ticks(500);
@@ -220,9 +240,34 @@ CHECK(attach, .name = "smp.task.attach", .clauses = "", .kind = SOFTWARE,
     run_detail(run, "%u of %u rounds saw it traced", seen, rounds);
     EXPECT_EQ(run, bad, 0, "rounds with an error, or something left");
     for (uint64_t start = tsc_read(); *(volatile uint64_t *)&task->slices == before;)
-        if (tsc_read() - start > run->platform->tsc_khz * 5000)
+        if (tsc_read() - start > run->platform->tsc_khz * PATIENCE_MS)
             break;
-    EXPECT(run, task->slices > before, "it does not run any more");
+    NEED(run, task->slices > before, "it does not run any more");
+}
+
+/*
+ * Runs this processor's tasks until that one has ended, wherever. Where it shares a processor
+ * and does not get to its end in many slices, they become longer.
+ */
+static void await_end(struct tasks *t, struct task *task)
+{
+    struct run *run = t->sessions->run;
+    uint64_t start = tsc_read(), limit = run->platform->tsc_khz * PATIENCE_MS;
+    uint64_t lengthened = 0;
+
+    while (__atomic_load_n(&task->state, __ATOMIC_ACQUIRE) != TASK_ENDED) {
+        uint64_t slices = *(const volatile uint64_t *)&task->slices;
+
+        NEED(run, tsc_read() - start < limit,
+             "no end in time: state %u on processor %u, %llu slices of %u ticks", task->state,
+             task->cpu, (unsigned long long)slices, t->schedule.slice_ticks);
+        if (slices - lengthened > 50) {
+            lengthen(t);
+            lengthened = slices;
+        }
+        schedule_run(&t->schedule, 10);
+        cpu_pause();
+    }
 }
 
 /* Its owner, a task on this processor, dies while the trace is loaded on that one. */
@@ -235,7 +280,7 @@ CHECK(deaths, .name = "smp.task.deaths", .clauses = "", .kind = SOFTWARE,
     struct tasks *t = tasks_open(run, FIXED);
     struct task *task = runner(t), *tracer = tasks_add(t, "bench.loop", 100), *mortal;
     struct session_request request = tasks_request(t, task, 64);
-    uint64_t start = tsc_read(), limit = run->platform->tsc_khz * 5000;
+    uint64_t start = tsc_read(), limit = run->platform->tsc_khz * PATIENCE_MS;
     struct session_status status = {0};
     session_id id;
 
@@ -243,21 +288,17 @@ CHECK(deaths, .name = "smp.task.deaths", .clauses = "", .kind = SOFTWARE,
     id = sessions_ask(t->sessions, &request);
     while (!status.records && tsc_read() - start < limit)
         session_status(id, &status);
-    EXPECT(run, status.records > 0, "it is not traced");
-    while (tracer->state == TASK_READY)
-        schedule_run(&t->schedule, 10);
+    NEED(run, status.records > 0, "it is not traced");
+    await_end(t, tracer);
     EXPECT_EQ(run, t->stuck, 0, "sessions that the tracer's death did not release");
     sessions_error(run, session_status(id, &status), DS_ESRCH, "the dead one's session");
     /* And who is traced dies on another processor than the one it was born on. */
     mortal = tasks_script(t, script, 3);
     request = tasks_request(t, mortal, 64);
     id = sessions_ask(t->sessions, &request);
-    start = tsc_read();
-    while (__atomic_load_n(&mortal->state, __ATOMIC_ACQUIRE) != TASK_ENDED &&
-           tsc_read() - start < limit)
-        schedule_run(&t->schedule, 10);
-    EXPECT(run, mortal->state == TASK_ENDED && mortal->end == TASK_EXITED && mortal->cpu == 1,
-           "state %u, end %u on processor %u", mortal->state, mortal->end, mortal->cpu);
+    await_end(t, mortal);
+    EXPECT(run, mortal->end == TASK_EXITED && mortal->cpu == 1, "end %u on processor %u",
+           mortal->end, mortal->cpu);
     sessions_error(run, session_status(id, &status), DS_ESRCH, "its session");
     EXPECT_EQ(run, pool_used(&t->sessions->pool), 0, "pages out");
 }

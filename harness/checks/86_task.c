@@ -102,7 +102,10 @@ CHECK(own_ring, .name = "task.switch.own_ring", .clauses = "", .kind = SOFTWARE,
         id[i] = sessions_ask(t->sessions, &request);
     }
     tasks_add(t, "bench.loop", UINT64_MAX); /* a third, untraced */
-    for (unsigned done = 0; done < switches; done += stretch) {
+    /* A shared machine may take slices away whole: until both were seen, within bounds. */
+    for (unsigned done = 0;
+         done < switches || (done < 20 * switches && !(ring[0].own && ring[1].own));
+         done += stretch) {
         schedule_run(&t->schedule, stretch);
         if (done % 2000 == 1000) /* a silent machine is taken for one that hangs */
             run_detail(run, "%u switches", done);
@@ -114,8 +117,9 @@ CHECK(own_ring, .name = "task.switch.own_ring", .clauses = "", .kind = SOFTWARE,
         tasks_look(&ring[i], records, count);
         EXPECT_EQ(run, ring[i].foreign, 0, "records of another task");
         EXPECT_EQ(run, ring[i].wrong_marks, 0, "marks of another task");
-        EXPECT(run, ring[i].own > 0 && ring[i].marks > 0, "%llu records, %llu marks",
-               (unsigned long long)ring[i].own, (unsigned long long)ring[i].marks);
+        NEED(run, ring[i].own > 0, "task %u was never traced", i);
+        EXPECT(run, ring[i].marks > 0, "%llu records, no mark",
+               (unsigned long long)ring[i].own);
     }
 }
 
