@@ -134,6 +134,4 @@ def main(words, env):
 
 if __name__ == "__main__":
     signal.signal(signal.SIGTERM, run.stop)
-    STATUS, REASON = main(sys.argv[1:], os.environ)
-    print("status: %d %s" % (STATUS, REASON), flush=True)
-    sys.exit(STATUS)
+    run.leave(*main(sys.argv[1:], os.environ))

@@ -271,6 +271,20 @@ def debug(run):
     return 0, "debugging ended"
 
 
+def leave(status, reason):
+    """Say how it ended and end with that, also where standard output takes no more."""
+    try:
+        print("status: %d %s" % (status, reason), flush=True)
+    except OSError as error:
+        # What is buffered would be tried again, and fail again, when Python ends.
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        if not isinstance(error, BrokenPipeError):
+            status = status or judge.ERROR
+            print("status: %d standard output: %s; %s" % (status, error.strerror, reason),
+                  file=sys.stderr)
+    sys.exit(status)
+
+
 def stop(number, frame):
     """A terminated runner must not leave its QEMU behind."""
     raise KeyboardInterrupt
@@ -307,6 +321,4 @@ def main(words, env):
 
 if __name__ == "__main__":
     signal.signal(signal.SIGTERM, stop)
-    STATUS, REASON = main(sys.argv[1:], os.environ)
-    print("status: %d %s" % (STATUS, REASON), flush=True)
-    sys.exit(STATUS)
+    leave(*main(sys.argv[1:], os.environ))

@@ -268,9 +268,7 @@ def trace(words, env):
 def start(run_it):
     """As a program: runs it, and ends with its status."""
     signal.signal(signal.SIGTERM, run.stop)
-    status, reason = finish(run_it, sys.argv[1:], os.environ)
-    print("status: %d %s" % (status, reason), flush=True)
-    sys.exit(status)
+    run.leave(*finish(run_it, sys.argv[1:], os.environ))
 
 
 if __name__ == "__main__":

@@ -2,8 +2,10 @@
 """Small parts: schema validator, profiles, firmware search, words, the FAT volume."""
 
 import argparse
+import json
 import shutil
 import subprocess
+import sys
 import tempfile
 import unittest
 from pathlib import Path
@@ -130,6 +132,23 @@ class Words(unittest.TestCase):
                     made(word)
         self.assertEqual((matrix.named("7.2=qemu"), mutants.at_least_one("1")),
                          ("7.2=qemu", 1))
+
+    def test_output_that_takes_no_more(self):
+        words = [sys.executable, "harness/run.py", "rejudge"]
+        with tempfile.TemporaryDirectory() as folder:
+            path = Path(folder, "report.json")
+            path.write_text(json.dumps(sample.report()))
+            want = subprocess.run([*words, path], stdout=subprocess.DEVNULL, check=False)
+            with open("/dev/full", "wb") as full:
+                done = subprocess.run([*words, path], stdout=full, stderr=subprocess.PIPE,
+                                      text=True, check=False)
+            self.assertEqual(done.returncode, want.returncode or 2)
+            self.assertRegex(done.stderr, r"\Astatus: \d standard output: .*\n\Z")
+            with subprocess.Popen([*words, path], stdout=subprocess.PIPE,
+                                  stderr=subprocess.PIPE) as early:
+                early.stdout.close()
+                self.assertEqual(early.stderr.read(), b"")
+            self.assertEqual(early.returncode, want.returncode)
 
     def test_disk_of_nothing(self):
         with self.assertRaisesRegex(fat.Trouble, "build it with make"):
