@@ -38,16 +38,31 @@ RAISE(run_fail, VERDICT_FAIL)
 RAISE(run_error, VERDICT_ERROR)
 RAISE(run_skip, VERDICT_SKIP)
 
-void run_detail(struct run *run, const char *format, ...)
+static void print_own(const struct run *run, const char *format, va_list arguments)
 {
     char prefix[80];
+
+    fmt(prefix, sizeof(prefix), "# %s: ", run->check->name);
+    out_vline(prefix, format, arguments);
+}
+
+void run_detail(struct run *run, const char *format, ...)
+{
     va_list arguments;
 
     if (run->details++ >= DETAILS_MAX)
         return;
-    fmt(prefix, sizeof(prefix), "# %s: ", run->check->name);
     va_start(arguments, format);
-    out_vline(prefix, format, arguments);
+    print_own(run, format, arguments);
+    va_end(arguments);
+}
+
+void run_progress(const struct run *run, const char *format, ...)
+{
+    va_list arguments;
+
+    va_start(arguments, format);
+    print_own(run, format, arguments);
     va_end(arguments);
 }
 

@@ -51,6 +51,9 @@ void run_error(struct run *run, const char *format, ...) PRINTF(2, 3);
 void run_skip(struct run *run, const char *format, ...) PRINTF(2, 3);
 /* A line `# name: text`; at most 24 a check. */
 void run_detail(struct run *run, const char *format, ...) PRINTF(2, 3);
+/* Such a line however many there were: who says nothing for long is taken for one that hangs.
+ */
+void run_progress(const struct run *run, const char *format, ...) PRINTF(2, 3);
 /* One more assertion that held, for conditions tested by other means. */
 void run_held(struct run *run);
 /* Ends the check here with the verdict it has. Not in firmware mode. */
