@@ -82,7 +82,8 @@ static void expect_untouched(struct legacy *l, const uint8_t *before)
            "a byte behind the records changed");
 }
 
-uint32_t legacy_call_program(const struct workload *w, enum legacy_mode mode)
+uint32_t legacy_call_program(const struct workload *w, enum legacy_mode mode,
+                             const struct legacy_landing *landing)
 {
     uint32_t low = (uint32_t)(uintptr_t)low_memory();
     struct legacy_call call = {
@@ -94,6 +95,7 @@ uint32_t legacy_call_program(const struct workload *w, enum legacy_mode mode)
         .argument = low_data(),
         .idt = low + (uint32_t)(guest_idt32 - __guest_start),
         .idt_limit = (uint16_t)(guest_idt32_end - guest_idt32 - 1),
+        .landing = landing,
         .tss = mode == LEGACY_REAL ? 0 : low + low_data() + DATA_TASKS,
     };
 
@@ -112,7 +114,7 @@ void legacy_execute(struct legacy *l, const struct workload *w, enum legacy_mode
 
     memcpy(low_memory() + low_data() + DATA_LEGACY, values, sizeof(values));
     NEED(l->run, broker_raw_write_ds_area(low + LOW_AREA) == 0, "IA32_DS_AREA faults");
-    l->result = legacy_call_program(w, mode);
+    l->result = legacy_call_program(w, mode, NULL);
 }
 
 void legacy_collect(struct legacy *l)

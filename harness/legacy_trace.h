@@ -31,8 +31,9 @@ extern const char *const legacy_mode_names[LEGACY_MODES];
 
 /* Makes programs runnable; skips the check where no memory is to be had. */
 void legacy_open(struct run *run);
-/* Runs one as it is; its result. */
-uint32_t legacy_call_program(const struct workload *w, enum legacy_mode mode);
+/* Runs one as it is; its result. landing: NULL for long mode as it was. */
+uint32_t legacy_call_program(const struct workload *w, enum legacy_mode mode,
+                             const struct legacy_landing *landing);
 
 /* Opens, and sets up area and buffer, empty; without DTES64 the check may be skipped. */
 void legacy_prepare(struct run *run, struct legacy *l, enum dtes64 dtes64, size_t capacity);

@@ -141,12 +141,14 @@ uint32_t legacy_run(const struct legacy_call *call)
     memcpy(s + 1, legacy_code, (size_t)(legacy_code_end - legacy_code));
     fill_gdt(s, page, call);
     s->cr0 = (uint32_t)cr0_read();
-    s->cr3 = (uint32_t)cr3_read();
-    s->cr4 = (uint32_t)cr4_read();
+    s->cr3 = (uint32_t)(call->landing ? call->landing->cr3 : cr3_read());
+    s->cr4 = (uint32_t)(call->landing ? call->landing->cr4 : cr4_read());
     s->efer = (uint32_t)msr_read(MSR_IA32_EFER) & ~(uint32_t)EFER_LMA;
     s->new_cr3 = build_tables(call->mode);
     s->new_cr0 = paged ? s->cr0 : s->cr0 & ~CR0_PG;
-    s->new_cr4 = call->mode == LEGACY_PAE ? s->cr4 : (s->cr4 & ~(uint32_t)CR4_PAE) | CR4_PSE;
+    s->new_cr4 = (uint32_t)(cr4_read() & ~CR4_LA57);
+    if (call->mode != LEGACY_PAE)
+        s->new_cr4 = (s->new_cr4 & ~(uint32_t)CR4_PAE) | CR4_PSE;
     s->low_idtr.limit = call->idt_limit;
     s->low_idtr.base = call->idt;
     s->real = call->mode == LEGACY_REAL;

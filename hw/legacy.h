@@ -23,6 +23,14 @@ enum legacy_mode {
 
 #define LEGACY_TSS_BYTES 0x80u
 
+/*
+ * How long mode comes back. The number of paging levels cannot change inside it; source: SDM
+ * Vol. 3, "4-Level Paging and 5-Level Paging". Both values fit into 32 bits.
+ */
+struct legacy_landing {
+    uint64_t cr3, cr4;
+};
+
 struct legacy_call {
     enum legacy_mode mode;
     uint32_t base;     /* linear, below 1 MiB, of its CS, DS, ES and SS; a multiple of 16 */
@@ -32,6 +40,7 @@ struct legacy_call {
     uint32_t argument; /* in EDI */
     uint32_t idt;      /* linear address of an IDT of 32-bit gates, or of real-mode vectors */
     uint16_t idt_limit;
+    const struct legacy_landing *landing; /* NULL: long mode comes back as it was */
     uint32_t tss; /* linear address of two 32-bit TSSs, LEGACY_TSS_BYTES apart; 0 = none */
 };
 

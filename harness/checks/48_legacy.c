@@ -50,7 +50,7 @@ CHECK(modes, .name = "guest.run.legacy", .clauses = "", .kind = SOFTWARE)
     for (enum legacy_mode mode = LEGACY_PROTECTED; mode <= LEGACY_REAL; mode++) {
         bool paged = mode == LEGACY_PAGED || mode == LEGACY_PAE;
         const char *name = mode == LEGACY_REAL ? "real.mode" : "legacy.mode";
-        uint32_t cr0 = legacy_call_program(trace_find(run, name), mode);
+        uint32_t cr0 = legacy_call_program(trace_find(run, name), mode, NULL);
 
         EXPECT(run, !(cr0 & CR0_PE) == (mode == LEGACY_REAL) && !(cr0 & CR0_PG) == !paged,
                "%s: CR0 is %x", legacy_mode_names[mode], cr0);
