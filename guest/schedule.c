@@ -13,6 +13,7 @@
 
 #define SCHEDULE_DONE 1
 #define SLICE_MOST    (UINT32_MAX / 2) /* that can be doubled */
+#define EMPTY_MOST    8
 
 struct turn *schedule_turn(struct schedule *s)
 {
@@ -115,21 +116,31 @@ static bool nothing_done(const struct task *task, const struct trap_frame *frame
 }
 
 /*
- * A tick of before, while IF was 0, is nobody's: this slice still counts. One that ends before
- * its first instruction is too short for this machine: the next ones are longer, else tasks
- * would take turns for ever and none would get on.
+ * Slices that end before their first instruction, many in a row, are too short for this
+ * machine: they become longer, else tasks would take turns for ever and none would get on.
  */
+static void look_at_slice(struct schedule *s, const struct trap_frame *frame)
+{
+    struct turn *turn = schedule_turn(s);
+    uint32_t ticks = __atomic_load_n(&s->slice_ticks, __ATOMIC_RELAXED);
+
+    turn->empty = nothing_done(turn->current, frame) ? turn->empty + 1 : 0;
+    if (turn->empty < EMPTY_MOST || ticks > SLICE_MOST)
+        return;
+    turn->empty = 0;
+    __atomic_store_n(&s->slice_ticks, ticks * 2, __ATOMIC_RELAXED);
+}
+
+/* A tick of before, while IF was 0, is nobody's: this slice still counts. */
 static bool on_timer(struct trap_frame *frame, void *arg)
 {
     struct schedule *s = arg;
-    uint32_t ticks = __atomic_load_n(&s->slice_ticks, __ATOMIC_RELAXED);
 
     if (!ours(s, frame))
         return false;
     if (apic_read(APIC_TIMER_CURRENT) != 0)
         return true;
-    if (nothing_done(schedule_turn(s)->current, frame) && ticks < SLICE_MOST)
-        __atomic_store_n(&s->slice_ticks, ticks * 2, __ATOMIC_RELAXED);
+    look_at_slice(s, frame);
     return switch_away(s, frame);
 }
 

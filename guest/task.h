@@ -88,6 +88,7 @@ struct task {
 struct turn {
     struct task *current;
     uint64_t switches, most_switches; /* of the last schedule_run */
+    unsigned empty;                   /* slices in a row in which nothing was done */
     uint64_t outer_cr3;
 };
 

@@ -92,7 +92,7 @@ static uint64_t keep_running(void *arg)
     struct tasks *t = arg;
 
     while (!t->stop && tsc_read() < t->enough) {
-        schedule_run(&t->schedule, 50);
+        schedule_run(&t->schedule, 20);
         cross_call_serve();
         cpu_pause();
     }

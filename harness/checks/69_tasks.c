@@ -24,7 +24,8 @@
 #define HOPS  12
 #define RING  512
 
-#define PATIENCE_MS 20000ull /* with what is awaited; then it is an error, not a failure */
+#define SLICE_MOST_US 50000u   /* every processor must come back soon after a stop */
+#define PATIENCE_MS   20000ull /* with what is awaited; then it is an error, not a failure */
 
 static struct bts_record ring[RING], reference[RING];
 
@@ -134,7 +135,7 @@ static uint64_t slices(const struct tasks *t)
 /* A slice in which tasks get nowhere, on a slow or shared machine, becomes a longer one. */
 static void lengthen(struct tasks *t)
 {
-    if (t->schedule.slice_ticks < tasks_ticks(TASKS_LONG_US))
+    if (t->schedule.slice_ticks < tasks_ticks(SLICE_MOST_US))
         t->schedule.slice_ticks *= 2;
 }
 
