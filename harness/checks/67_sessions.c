@@ -91,7 +91,7 @@ static void expect_idle(struct run *run, unsigned count)
 static uint64_t loop_together(void *arg)
 {
     struct part *part = arg;
-    uint64_t start = tsc_read(), limit = part->s->run->platform->tsc_khz * 5000;
+    uint64_t start = tsc_read(), limit = part->s->run->platform->tsc_khz * 15000;
 
     sessions_part_ask(part);
     __atomic_add_fetch(&inside, 1, __ATOMIC_ACQ_REL);
@@ -135,7 +135,7 @@ CHECK(all_at_once, .name = "smp.session.all_at_once", .clauses = "", .kind = SOF
     on_all(run, count, loop_together);
     for (unsigned i = 0; i < count; i++) {
         sessions_error(run, parts[i].ds.error, DS_OK, "request or suspend");
-        EXPECT_EQ(run, parts[i].bad, 0, "processors that never came");
+        NEED(run, !parts[i].bad, "not all processors came in time");
         for (unsigned k = 0; k < i; k++)
             EXPECT(run, parts[i].ds.area && parts[i].ds.area != parts[k].ds.area,
                    "processors %u and %u have one area", k, i);
