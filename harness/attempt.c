@@ -38,15 +38,15 @@ static void keep(void *context)
     r->evidence = latest.evidence;
 }
 
-/* Only where records are judged: elsewhere an interrupt of firmware's changes nothing. A check
- * that raises them itself wants them. */
+/* Only where records or counts are judged: elsewhere an interrupt of firmware's changes
+ * nothing. A check that raises them itself wants them. */
 static bool interrupts(void *context, uint32_t *count)
 {
     const struct check *check = ((struct result *)context)->check;
     uint64_t value;
 
-    if (!(check->needs & NEED_BTS) || (check->needs & (NEED_FIRMWARE | NEED_SMI)) ||
-        msr_read_try(MSR_SMI_COUNT, &value) != 0)
+    if (!(check->needs & (NEED_BTS | NEED_PMC | NEED_PEBS)) ||
+        (check->needs & (NEED_FIRMWARE | NEED_SMI)) || msr_read_try(MSR_SMI_COUNT, &value) != 0)
         return false;
     *count = (uint32_t)value;
     return true;

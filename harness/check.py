@@ -120,6 +120,16 @@ class Check:
             sys.stdout.flush()
 
 
+def select(table, pattern):
+    """The entries that match, and those that they come after."""
+    names = {entry.name: entry for entry in table}
+    wanted, new = set(), {name for name in names if fnmatchcase(name, pattern)}
+    while new:
+        wanted |= new
+        new = {before for name in new for before in names[name].after} - wanted
+    return [entry for entry in table if entry.name in wanted]
+
+
 def main():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--out", type=Path, default=Path("out"), help="the build folder")
@@ -127,7 +137,7 @@ def main():
     parser.add_argument("--list", action="store_true", help="print the entries, run none")
     args = parser.parse_args()
     out = args.out.resolve()
-    selected = [entry for entry in entries.table(out) if fnmatchcase(entry.name, args.only)]
+    selected = select(entries.table(out), args.only)
     if args.list:
         print("\n".join(entry.name for entry in selected))
         return 0
