@@ -201,7 +201,7 @@ CHECK(off, .name = "pebs.enable.off", .clauses = "PEBS-10 PEBS-01", .kind = MUST
 
 /* --- the counter */
 
-CHECK(reload, .name = "pebs.reset.reload", .clauses = "PEBS-03 PEBS-09 LAY-03", .kind = MUST,
+CHECK(reload, .name = "pebs.reset.reload", .clauses = "PEBS-03 LAY-03", .kind = MUST,
       .needs = NEED_PEBS)
 {
     uint64_t events = sampling_loop_length(run, 20), last = 0;
@@ -221,7 +221,7 @@ CHECK(reload, .name = "pebs.reset.reload", .clauses = "PEBS-03 PEBS-09 LAY-03", 
         EXPECT(run, last == events - PERIOD - 1 || (s.late && last < events - PERIOD - 1),
                "%llu events since the reload, %llu since the overflow's next",
                (unsigned long long)last, (unsigned long long)events - PERIOD - 1);
-        EXPECT_EQ(run, counting_status(&s.counting), 0, "status after the record");
+        EXPECT_EQ(run, counting_status(&s.counting) & ~BIT(0), 0, "status after the record");
         run_deferred_now(run);
     }
 }

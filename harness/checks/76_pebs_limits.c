@@ -43,8 +43,8 @@ CHECK(threshold, .name = "pebs.pmi.threshold", .clauses = "PEBS-05 INT-06 INT-03
             /* The sampling counter itself may be due again by the time the handler runs. */
             EXPECT_EQ(run, pmi.status & 0xFFFFFFFEull, 0, "overflow bits of other counters");
         } else {
-            /* A counter that still arms has overflowed. */
-            EXPECT_EQ(run, counting_status(&s.counting) & ~(s.late ? 1ull : 0), 0,
+            /* The counter's own bit: it may be arming, or a record may leave it set. */
+            EXPECT_EQ(run, counting_status(&s.counting) & ~1ull, 0,
                       "status below the threshold");
         }
         run_deferred_now(run);
@@ -77,8 +77,8 @@ CHECK(masked, .name = "pebs.pmi.masked_entry", .clauses = "PEBS-05 INT-01", .kin
     EXPECT_EQ(run, counting_status(&s.counting) & GLOBAL_STATUS_OVF_BUFFER,
               GLOBAL_STATUS_OVF_BUFFER, "bit 62 of the status");
     EXPECT_EQ(run, pmc_status_clear(GLOBAL_STATUS_OVF_BUFFER), 0, "vector of clearing bit 62");
-    EXPECT_EQ(run, counting_status(&s.counting) & ~(s.late ? 1ull : 0), 0,
-              "status after clearing it");
+    EXPECT_EQ(run, counting_status(&s.counting) & ~1ull, 0,
+              "status after clearing it, other than the counter's own");
 }
 
 CHECK(freezes, .name = "pebs.pmi.freeze", .clauses = "INT-11", .kind = MUST, .needs = NEED_PEBS)

@@ -55,7 +55,6 @@
     X(PEBS_SWAP_GPR, "pebs-swap-gpr", "PEBS-07", "RBX and RCX change places")                  \
     X(PEBS_EVENTING_NEXT, "pebs-eventing-next", "PEBS-07",                                     \
       "the eventing IP is that of the next instruction")                                       \
-    X(PEBS_STATUS_KEPT, "pebs-status-kept", "PEBS-09", "a record leaves the overflow bit set") \
     X(PEBS_ANY_BIT, "pebs-any-bit", "PEBS-10", "IA32_PEBS_ENABLE takes any bit")               \
     X(PEBS_FORMAT_LIES, "pebs-format-lies", "ENUM-09", "records are of another format")        \
     X(PEBS_GROUPS, "pebs-adaptive-ignored", "ENUM-09",                                         \

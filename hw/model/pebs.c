@@ -312,7 +312,7 @@ static void reload(struct perfmon *perf, const struct area *area, unsigned due)
         if (due >> i & 1)
             perf->value[i] =
                 defect(DEFECT_PEBS_RESET_IGNORED) ? 0 : reset_value(area->reset[i]);
-    if (!defect(DEFECT_PEBS_STATUS_KEPT))
+    if (policy(POLICY_PEBS_STATUS) == STATUS_CLEARED)
         perf->status &= ~counter_bits(due);
 }
 

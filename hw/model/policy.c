@@ -120,6 +120,8 @@ static const struct model_policy table[POLICY_COUNT] = {
                           "a record without a place disarms, or the next event tries again"},
     [POLICY_PEBS_ARMING] = {"pebs-arming", "PEBS-02", "at-once|later",
                             "events that pass unrecorded between an overflow and its record"},
+    [POLICY_PEBS_STATUS] = {"pebs-status", "PEBS-09", "cleared|kept",
+                            "what a record leaves of its counter's overflow bit"},
 };
 
 size_t model_policy_count(void)
