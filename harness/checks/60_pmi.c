@@ -278,7 +278,7 @@ CHECK(mask_while_pending, .name = "bts.pmi.mask_while_pending", .clauses = "INT-
 CHECK(storm, .name = "bts.pmi.storm", .clauses = "INT-03 BUF-08", .kind = MUST,
       .needs = NEED_BTS)
 {
-    unsigned rounds = run_count(run, 10000);
+    unsigned rounds = run_count_of(run, 10000, 250);
     struct pmi_log log;
     struct trace t;
 

@@ -87,7 +87,8 @@ CHECK(own_ring, .name = "task.switch.own_ring", .clauses = "", .kind = SOFTWARE,
       .needs = NEED_BTS | NEED_DS_CPL)
 {
     struct tasks *t = tasks_open(run, FIXED);
-    const unsigned switches = run_count_of(run, 10000, 250), stretch = 40;
+    const unsigned switches = run_count_of(run, 10000, 500);
+    const unsigned stretch = switches < 40 ? switches : 40;
     struct tasks_ring ring[2] = {0};
     session_id id[2];
 

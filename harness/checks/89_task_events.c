@@ -180,7 +180,7 @@ CHECK(two_tables, .name = "task.switch.two_tables", .clauses = "", .kind = SOFTW
 
 /* --- an NMI that suspends, anywhere in the switch */
 
-#define SWITCHES 40
+#define SWITCHES 24
 
 static struct {
     struct tasks *t;

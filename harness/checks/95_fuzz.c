@@ -32,5 +32,5 @@ CHECK(traces, .name = "bts.fuzz.programs",
       .clauses = "GEN-01 GEN-02 GEN-03 GEN-04 GEN-06 GEN-20 GEN-21", .kind = MUST,
       .needs = NEED_BTS)
 {
-    fuzz_programs(run, true, programs(run, 5));
+    fuzz_programs(run, true, programs(run, 3));
 }
