@@ -292,6 +292,14 @@ static void fields(void)
     EXPECT_EQ(insn.displacement, (uint64_t)-128);
 }
 
+/* One of each end of the list, and what lies beside it. */
+static void transfers(void)
+{
+    EXPECT(!insn_is_transfer(INSN_PLAIN) && !insn_is_transfer(INSN_BARRIER));
+    EXPECT(insn_is_transfer(INSN_JCC) && insn_is_transfer(INSN_IRET));
+    EXPECT(insn_is_transfer(INSN_SYSEXIT) && !insn_is_transfer(INSN_PUSHF));
+}
+
 static void random_code(void)
 {
     for (uint64_t seed = 1; seed <= 3; seed++)
@@ -305,6 +313,7 @@ int main(void)
     RUN(cuts);
     RUN(too_long);
     RUN(fields);
+    RUN(transfers);
     RUN(compiled_code);
     RUN(random_code);
     printf("compared %lu instructions with objdump, left out %lu\n", compared, left_out);

@@ -555,6 +555,27 @@ static void test_returns(void)
     EXPECT_EQ(cpu.gpr[RSP], USER_STACK + 8 + 16);
 }
 
+/* DR7 codes of a length of 1, 2, 4 and 8 bytes, on writes: hit by every overlap, by no
+ * neighbour. */
+static void test_watch_edges(void)
+{
+    static const struct {
+        uint64_t code, bytes;
+    } lengths[] = {{0, 1}, {1, 2}, {3, 4}, {2, 8}};
+
+    for (unsigned i = 0; i < 4; i++)
+        for (unsigned size = 1; size <= 8; size *= 2)
+            for (uint64_t at = 0x10f0; at <= 0x1110; at++) {
+                bool overlaps = at < 0x1100 + lengths[i].bytes && at + size > 0x1100;
+
+                setup(0);
+                cpu.dr[2] = 0x1100;
+                cpu.dr7 = 1ull << 4 | 1ull << 24 | lengths[i].code << 26;
+                watch_access(&cpu, at, size, ACCESS_WRITE);
+                EXPECT_EQ(cpu.watch_hits, overlaps ? 4 : 0);
+            }
+}
+
 int main(void)
 {
     if (!EXPECT(map_arena()))
@@ -569,6 +590,7 @@ int main(void)
     RUN(test_page_fault);
     RUN(test_double_faults);
     RUN(test_double_fault_records);
+    RUN(test_watch_edges);
     RUN(test_shutdown);
     RUN(test_iret);
     RUN(test_iret_faults);
