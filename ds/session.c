@@ -106,6 +106,12 @@ static void fill(struct session *session, const struct session_scope *scope,
     session->context = context;
     session->half = scope->half;
     session->from_pool = from_pool;
+    session->buffer = (struct ds_buffer){
+        .base = (uintptr_t)(from_pool ? from_pool : scope->buffer),
+        .bytes = scope->bytes,
+        .tables = scope->tables,
+        .table_count = scope->table_count,
+    };
     session->threshold = scope->threshold == SESSION_NO_THRESHOLD ? SESSION_NO_THRESHOLD
                                                                   : session_threshold(scope);
     session->user = scope->user;

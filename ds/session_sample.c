@@ -25,19 +25,13 @@ static enum ds_error set_up(struct session *session, struct ds_area *area, void 
         .counters = request->counters,
         .counter_count = request->counter_count,
         .groups = request->groups,
-        .tables = request->tables,
-        .table_count = request->table_count,
+        .tables = scope->tables,
+        .table_count = scope->table_count,
     };
     enum ds_error error = pebs_setup(&session->pebs, area, &config, why);
 
     if (error != DS_OK)
         return error;
-    session->buffer = (struct ds_buffer){
-        .base = config.base,
-        .bytes = scope->bytes,
-        .tables = config.tables,
-        .table_count = config.table_count,
-    };
     session->sampled = request->sampled;
     session->notify = request->notify;
     session->callback_context = request->context;
@@ -77,6 +71,8 @@ enum ds_error session_sample(const struct session_sampling *request,
         .owner = request->owner,
         .task = request->task,
         .buffer = request->buffer,
+        .tables = request->tables,
+        .table_count = request->table_count,
         .records = request->records,
         .origin = request->origin,
         .threshold = request->threshold,

@@ -42,6 +42,8 @@ struct session_scope {
     struct ds_task *task;
     void *buffer;
     size_t bytes, records;
+    const uint64_t *tables; /* as in the requests */
+    size_t table_count;
     enum session_origin origin;
     size_t threshold;
     bool interrupts; /* it needs them */

@@ -60,19 +60,13 @@ static enum ds_error set_up(struct session *session, struct ds_area *area, void 
         .interrupt = request->threshold != SESSION_NO_THRESHOLD,
         .off_os = !request->kernel,
         .off_usr = !request->user,
-        .tables = request->tables,
-        .table_count = request->table_count,
+        .tables = scope->tables,
+        .table_count = scope->table_count,
     };
     enum ds_error error = bts_setup(&session->bts, area, &config, why);
 
     if (error != DS_OK)
         return error;
-    session->buffer = (struct ds_buffer){
-        .base = config.base,
-        .bytes = scope->bytes,
-        .tables = config.tables,
-        .table_count = config.table_count,
-    };
     session->overflow = request->overflow;
     session->notify = request->notify;
     session->callback_context = request->context;
@@ -93,6 +87,8 @@ enum ds_error session_request(const struct session_request *request,
         .owner = request->owner,
         .task = request->task,
         .buffer = request->buffer,
+        .tables = request->tables,
+        .table_count = request->table_count,
         .bytes = request->bytes,
         .records = request->bytes / sizeof(struct bts_record),
         .origin = request->origin,
