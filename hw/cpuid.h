@@ -40,6 +40,8 @@ bool cpu_has_long_sysenter(void); /* in IA-32e mode as well: one vendor's */
 unsigned cpu_linear_bits(void);   /* 48, or 57 where 5-level paging is enumerated */
 unsigned cpu_physical_bits(void);
 unsigned cpu_perfmon_version(void); /* 0 when leaf 0AH is absent */
+/* The version from which FREEZE_PERFMON_ON_PMI freezes by a bit of the status. */
+#define PERFMON_FROZEN_BY_STATUS 4u
 
 /* Leaf 0AH. SDM Vol. 3, "Architectural Performance Monitoring". */
 struct cpu_perfmon {

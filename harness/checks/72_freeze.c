@@ -17,8 +17,7 @@
 #include "hw/cpuid.h"
 #include "hw/msr.h"
 
-#define CROSS_LOOPS      100u
-#define FROZEN_BY_STATUS 4u /* perfmon version from which a status bit does it */
+#define CROSS_LOOPS 100u
 
 /* The newest entry of the LBR stack. */
 struct newest {
@@ -131,7 +130,7 @@ CHECK(counters, .name = "bts.freeze.counters", .clauses = "INT-11", .kind = MUST
     EXPECT(run, !(on.status & GLOBAL_STATUS_LBR_FRZ), "LBR_FRZ is set, which nobody asked for");
     EXPECT(run, on.first > 0, "the counter never ran");
     EXPECT_EQ(run, on.second, on.first, "the counter, a moment later in the handler");
-    if (cpu_perfmon_version() >= FROZEN_BY_STATUS)
+    if (cpu_perfmon_version() >= PERFMON_FROZEN_BY_STATUS)
         EXPECT(run, on.status & GLOBAL_STATUS_CTR_FRZ, "CTR_FRZ is clear in the status");
     else
         EXPECT_EQ(run, on.control, 0, "IA32_PERF_GLOBAL_CTRL in the handler");
@@ -180,7 +179,7 @@ CHECK(lbrs, .name = "bts.freeze.lbrs", .clauses = "INT-11", .kind = MUST, .needs
            on.control & GLOBAL_CTRL_FIXED_CTR0 && !(on.status & GLOBAL_STATUS_CTR_FRZ) &&
                on.second > on.first,
            "the counter is frozen along with the stack");
-    if (cpu_perfmon_version() >= FROZEN_BY_STATUS)
+    if (cpu_perfmon_version() >= PERFMON_FROZEN_BY_STATUS)
         EXPECT(run, on.status & GLOBAL_STATUS_LBR_FRZ, "LBR_FRZ is clear in the status");
     else
         EXPECT(run, !(on.debugctl & DEBUGCTL_LBR), "LBR is set in the handler");

@@ -20,8 +20,6 @@
 #include "hw/cpuid.h"
 #include "hw/msr.h"
 
-#define FROZEN_BY_STATUS 4u /* perfmon version from which a status bit does it */
-
 #define BIT(counter) (1ull << (counter))
 
 static const struct workload *workload(struct run *run)
@@ -253,7 +251,7 @@ CHECK(freeze, .name = "pmc.overflow.freeze", .clauses = "INT-11", .kind = MUST,
                    "counters stand still though nothing froze them");
         else
             EXPECT_EQ(run, pmi.later, pmi.value, "the other counter, a moment later");
-        if (freeze && cpu_perfmon_version() >= FROZEN_BY_STATUS)
+        if (freeze && cpu_perfmon_version() >= PERFMON_FROZEN_BY_STATUS)
             EXPECT(run, pmi.status & GLOBAL_STATUS_CTR_FRZ, "CTR_FRZ is clear");
         else if (freeze)
             EXPECT_EQ(run, pmi.control, 0, "IA32_PERF_GLOBAL_CTRL in the handler");

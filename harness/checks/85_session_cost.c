@@ -48,8 +48,8 @@ CHECK(cycles, .name = "ds.session.cycles", .clauses = "", .kind = SOFTWARE,
             request.bytes++, want = DS_EINVAL;
         if (i % 7 == 0)
             request.bytes = 65 * POOL_PAGE_BYTES * 24, want = DS_ENOMEM;
-        if (i % 10000 == 9999) /* a silent machine is taken for one that hangs */
-            run_detail(run, "%u rounds", i + 1);
+        if (i % 10000 == 9999)
+            run_progress(run, "%u rounds", i + 1);
         got = session_request(&request, &result);
         if (got == DS_OK)
             got = session_release(result.id, request.owner);

@@ -108,8 +108,8 @@ CHECK(own_ring, .name = "task.switch.own_ring", .clauses = "", .kind = SOFTWARE,
          done < switches || (done < 20 * switches && !(ring[0].own && ring[1].own));
          done += stretch) {
         schedule_run(&t->schedule, stretch);
-        if (done % 2000 == 1000) /* a silent machine is taken for one that hangs */
-            run_detail(run, "%u switches", done);
+        if (done % 2000 == 1000)
+            run_progress(run, "%u switches", done);
     }
     for (unsigned i = 0; i < 2; i++) {
         size_t count = 0;
