@@ -122,14 +122,7 @@ def session(args, env):
 
 def main(words, env):
     """(status, reason) of a whole session."""
-    try:
-        return session(arguments(words), env)
-    except run.Usage as error:
-        return judge.USAGE, str(error)
-    except (qemu.Missing, fat.Trouble, OSError) as error:
-        return judge.ERROR, str(error)
-    except KeyboardInterrupt:
-        return judge.ERROR, "interrupted"
+    return trace_run.finish(lambda words, env: session(arguments(words), env), words, env)
 
 
 if __name__ == "__main__":
