@@ -35,10 +35,12 @@ LDFLAGS = -nostdlib -shared -Bsymbolic -znocombreloc -znorelro --hash-style=sysv
 # A state that git knows names the image; outside a checkout it is "unknown".
 VERSION = $(shell git describe --always --dirty --match 'v*' 2>/dev/null || echo unknown)
 
-DIRS = boot hw hw/model ds guest harness harness/checks harness/gdb
+ROOMS = check oracle fixture suite options program fuzz bench checks gdb
+DIRS = boot hw hw/model $(addprefix hw/model/,processor bts perfmon host trial) ds guest \
+       $(addprefix harness/,$(ROOMS))
 CSRC = $(wildcard $(addsuffix /*.c,$(DIRS)))
 # guest/workloads.asm includes the other workload files.
-ASRC = $(wildcard boot/*.asm hw/*.asm hw/model/*.asm ds/*.asm harness/*.asm) guest/workloads.asm
+ASRC = $(wildcard $(addsuffix /*.asm,$(filter-out guest,$(DIRS)))) guest/workloads.asm
 OBJS = $(CSRC:%.c=$(OUT)/obj/%.o) $(ASRC:%.asm=$(OUT)/obj/%.asm.o)
 
 # One short line a file; V=1 shows the commands.
@@ -95,8 +97,8 @@ $(OUT)/gen/version.h: FORCE | $(DEPS_FIRST)
 	@echo '#define WAYMARK_VERSION "$(VERSION)"' > $@.new
 	@cmp -s $@.new $@ && rm $@.new || mv $@.new $@
 
-$(OUT)/obj/harness/version.o: $(OUT)/gen/version.h
-$(OUT)/obj/harness/version.o: CFLAGS += -include $(OUT)/gen/version.h
+$(OUT)/obj/harness/suite/version.o: $(OUT)/gen/version.h
+$(OUT)/obj/harness/suite/version.o: CFLAGS += -include $(OUT)/gen/version.h
 
 -include $(OBJS:.o=.d) $(LOADER:.o=.d)
 
@@ -126,27 +128,28 @@ gdb: $(IMAGE)
 
 # Programs, their branches and what readers should make of them, for other people's tests.
 vectors: $(OUT)/wtr $(OUT)/host/record_ptrace
-	$(PYTHON) harness/vectors.py --build $(OUT) $(OUT)/vectors
+	$(PYTHON) harness/vectors/vectors.py --build $(OUT) $(OUT)/vectors
 
 debug: $(IMAGE)
 	$(RUN) --debug -- $(ARGS)
 
 bench: $(IMAGE)
-	$(PYTHON) harness/bench.py --image $(IMAGE) --out $(OUT) --accel $(ACCEL) -- $(ARGS)
+	$(PYTHON) harness/dev/bench.py --image $(IMAGE) --out $(OUT) --accel $(ACCEL) -- $(ARGS)
 
 defects policies: $(IMAGE)
-	$(PYTHON) harness/trial.py --what $@ --image $(IMAGE) --out $(OUT) --accel $(ACCEL) -- $(ARGS)
+	$(PYTHON) harness/dev/trial.py --what $@ --image $(IMAGE) --out $(OUT) \
+	    --accel $(ACCEL) -- $(ARGS)
 
 # The mutants are built and run in $(OUT)/mutants, from a copy of the sources.
 SEED  ?= 1
 N     ?= 20
 FILES ?= model
 mutants: $(IMAGE)
-	$(PYTHON) harness/mutants.py --out $(OUT) --files $(FILES) --seed $(SEED) --count $(N) \
+	$(PYTHON) harness/dev/mutants.py --out $(OUT) --files $(FILES) --seed $(SEED) --count $(N) \
 	    -- $(ARGS)
 
 fuzz: $(IMAGE)
-	$(PYTHON) harness/fuzz.py --image $(IMAGE) --out $(OUT) --accel $(ACCEL) -- $(ARGS)
+	$(PYTHON) harness/dev/fuzz.py --image $(IMAGE) --out $(OUT) --accel $(ACCEL) -- $(ARGS)
 
 # --- for a real machine
 
@@ -154,8 +157,8 @@ DISK   = $(OUT)/waymark.img
 SIGNED = $(OUT)/signed
 
 image: $(DISK)
-$(DISK): $(IMAGE) harness/disk.py
-	$(PYTHON) harness/disk.py $(IMAGE) $@
+$(DISK): $(IMAGE) harness/host/disk.py
+	$(PYTHON) harness/host/disk.py $(IMAGE) $@
 
 # With a key of your own, whose certificate the machine's firmware has in db.
 sign: $(IMAGE)
@@ -164,10 +167,10 @@ sign: $(IMAGE)
 	@mkdir -p $(SIGNED)
 	sbsign --key $(KEY) --cert $(CERT) --output $(SIGNED)/BOOTX64.EFI $(IMAGE)
 	sbverify --cert $(CERT) $(SIGNED)/BOOTX64.EFI
-	$(PYTHON) harness/disk.py $(SIGNED)/BOOTX64.EFI $(SIGNED)/waymark.img
+	$(PYTHON) harness/host/disk.py $(SIGNED)/BOOTX64.EFI $(SIGNED)/waymark.img
 
 check: $(IMAGE) host-tests wtr examples
-	$(PYTHON) harness/check.py --out $(OUT) $(if $(ONLY),--only "$(ONLY)")
+	$(PYTHON) harness/dev/check.py --out $(OUT) $(if $(ONLY),--only "$(ONLY)")
 
 # --- unit tests on the host, under the sanitizers
 
@@ -175,7 +178,7 @@ HOST_CFLAGS = -std=gnu11 -g -O1 -fsanitize=address,undefined -fno-sanitize-recov
               -Wall -Wextra -Werror -I. -DWAYMARK_HOST
 
 # gcc's -MF keeps the headers of the last source only, so every test waits for every header.
-HOST_HEADERS = $(wildcard $(addsuffix /*.h,$(DIRS) harness/tests))
+HOST_HEADERS = $(wildcard $(addsuffix /*.h,$(DIRS) harness/tracefile harness/tests/fakes))
 
 include harness/tests/tests.mk
 include harness/wtr/wtr.mk

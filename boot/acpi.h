@@ -3,7 +3,7 @@
 #ifndef BOOT_ACPI_H
 #define BOOT_ACPI_H
 
-#include "harness/platform.h"
+#include "harness/check/platform.h"
 
 #include "boot/madt.h"
 

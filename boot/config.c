@@ -8,7 +8,7 @@
 #include "boot/network.h"
 #include "boot/volume.h"
 
-#include "harness/format.h"
+#include "harness/check/format.h"
 #include "hw/string.h"
 
 #define TEXT_BYTES 4096 /* far more than all options together need */

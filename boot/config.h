@@ -3,7 +3,7 @@
 #ifndef BOOT_CONFIG_H
 #define BOOT_CONFIG_H
 
-#include "harness/options.h"
+#include "harness/options/options.h"
 
 #include <stdbool.h>
 #include <stddef.h>

@@ -5,8 +5,8 @@
 #include "boot/screen.h"
 #include "boot/serial.h"
 
-#include "harness/format.h"
-#include "harness/out.h"
+#include "harness/check/format.h"
+#include "harness/check/out.h"
 #include "hw/string.h"
 
 static const char full_note[] = "# log: memory is full, the lines that follow are not kept";

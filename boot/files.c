@@ -5,8 +5,8 @@
 #include "boot/console.h"
 #include "boot/volume.h"
 
-#include "harness/format.h"
-#include "harness/harness.h"
+#include "harness/check/format.h"
+#include "harness/suite/harness.h"
 #include "hw/string.h"
 
 #define NAME_BYTES  64

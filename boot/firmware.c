@@ -2,7 +2,7 @@
 /* The firmware's tables, and small services over them. */
 #include "boot/firmware.h"
 
-#include "harness/format.h"
+#include "harness/check/format.h"
 #include "hw/string.h"
 
 EFI_HANDLE firmware_image;

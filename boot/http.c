@@ -9,7 +9,7 @@
 #include "boot/net_text.h"
 #include "boot/network.h"
 
-#include "harness/format.h"
+#include "harness/check/format.h"
 #include "hw/string.h"
 
 #define WAIT_MS   10000

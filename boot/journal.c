@@ -13,7 +13,7 @@
 #include "boot/platform.h"
 #include "boot/volume.h"
 
-#include "harness/harness.h"
+#include "harness/suite/harness.h"
 
 #define TEXT_BYTES (128 * 1024) /* several times what a whole run of the suite writes */
 

@@ -12,8 +12,8 @@
 #include "boot/provider.h"
 #include "boot/upload.h"
 
-#include "harness/harness.h"
-#include "harness/out.h"
+#include "harness/check/out.h"
+#include "harness/suite/harness.h"
 
 #define LOG_BYTES       (4ull << 20)
 #define LOG_BYTES_SMALL (64ull << 10)

@@ -8,7 +8,7 @@
 #include "boot/http.h"
 #include "boot/tftp.h"
 
-#include "harness/format.h"
+#include "harness/check/format.h"
 #include "hw/string.h"
 
 #define IMAGE_PATH_GUID                                                                        \

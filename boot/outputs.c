@@ -6,7 +6,7 @@
 #include "boot/screen.h"
 #include "boot/serial.h"
 
-#include "harness/format.h"
+#include "harness/check/format.h"
 #include "hw/string.h"
 
 #define TEXT_BYTES 96

@@ -3,7 +3,7 @@
 #ifndef BOOT_OUTPUTS_H
 #define BOOT_OUTPUTS_H
 
-#include "harness/options.h"
+#include "harness/options/options.h"
 
 /* None of them is needed: without any, the result files and the log in memory remain. */
 void outputs_open(const struct options *options);

@@ -10,7 +10,7 @@
 #include "boot/firmware.h"
 #include "boot/memory.h"
 
-#include "harness/format.h"
+#include "harness/check/format.h"
 #include "hw/string.h"
 
 #define GLYPH_WIDTH  8

@@ -19,8 +19,8 @@
 #include "boot/upload.h"
 
 #include "ds/broker.h"
-#include "harness/suite.h"
-#include "hw/low.h"
+#include "harness/suite/suite.h"
+#include "hw/low_memory.h"
 #include "hw/paging.h"
 #include "hw/regs.h"
 #include "hw/trap.h"

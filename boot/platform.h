@@ -3,8 +3,8 @@
 #ifndef BOOT_PLATFORM_H
 #define BOOT_PLATFORM_H
 
-#include "harness/options.h"
-#include "harness/platform.h"
+#include "harness/check/platform.h"
+#include "harness/options/options.h"
 
 /* Usable at once for lines; take-overs need platform_memory. */
 const struct platform *platform_init(const struct options *options);

@@ -7,7 +7,7 @@
 #ifndef BOOT_PROCESSORS_H
 #define BOOT_PROCESSORS_H
 
-#include "harness/platform.h"
+#include "harness/check/platform.h"
 
 #include <stdbool.h>
 

@@ -9,10 +9,10 @@
 
 #include "boot/serial.h"
 
-#include "harness/format.h"
+#include "harness/check/format.h"
+#include "harness/check/out.h"
 #include "harness/gdb/session.h"
-#include "harness/out.h"
-#include "harness/program.h"
+#include "harness/program/program.h"
 #include "hw/paging.h"
 
 #define PATH_UNITS   160

@@ -3,7 +3,7 @@
 #ifndef BOOT_PROGRAM_H
 #define BOOT_PROGRAM_H
 
-#include "harness/options.h"
+#include "harness/options/options.h"
 
 /*
  * Reads and judges the file that program= names, and takes memory for its trace. NULL when it

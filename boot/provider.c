@@ -8,7 +8,7 @@
 #include "boot/stand_in.h"
 
 #include "ds/probe.h"
-#include "harness/format.h"
+#include "harness/check/format.h"
 #include "hw/cpu.h"
 #include "hw/model/model.h"
 #include "hw/string.h"

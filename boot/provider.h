@@ -3,7 +3,7 @@
 #ifndef BOOT_PROVIDER_H
 #define BOOT_PROVIDER_H
 
-#include "harness/options.h"
+#include "harness/options/options.h"
 
 #include <stdbool.h>
 #include <stdint.h>

@@ -11,7 +11,7 @@
 #include "boot/firmware.h"
 #include "boot/panel.h"
 
-#include "harness/format.h"
+#include "harness/check/format.h"
 
 #define SCREENS_MAX 8
 #define CHUNK_UNITS 256

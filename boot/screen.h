@@ -3,7 +3,7 @@
 #ifndef BOOT_SCREEN_H
 #define BOOT_SCREEN_H
 
-#include "harness/options.h"
+#include "harness/options/options.h"
 
 #include <stdbool.h>
 #include <stddef.h>

@@ -3,7 +3,7 @@
 #ifndef BOOT_STAND_IN_H
 #define BOOT_STAND_IN_H
 
-#include "harness/platform.h"
+#include "harness/check/platform.h"
 
 extern const struct stand_in stand_in;
 

@@ -14,7 +14,7 @@
 #include "boot/mtftp_protocol.h"
 #include "boot/net_text.h"
 
-#include "harness/format.h"
+#include "harness/check/format.h"
 #include "hw/string.h"
 
 #define PATH_BYTES 160

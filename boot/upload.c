@@ -6,8 +6,8 @@
 #include "boot/memory.h"
 #include "boot/network.h"
 
-#include "harness/format.h"
-#include "harness/harness.h"
+#include "harness/check/format.h"
+#include "harness/suite/harness.h"
 #include "hw/string.h"
 
 /* The log is sent again when it has grown by so much: a few times in a run. */

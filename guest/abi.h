@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
  * What a workload may rely on: services, vectors, the data pages. Same as guest/abi.inc, which
- * harness/tests/test_guest_abi.py proves.
+ * harness/tests/unit/test_guest_abi.py proves.
  */
 #ifndef GUEST_ABI_H
 #define GUEST_ABI_H

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* The two views of the guest region, and the state of their data pages. */
 #include "guest/abi.h"
-#include "guest/low.h"
+#include "guest/low_view.h"
 #include "guest/region.h"
 #include "hw/cpu.h"
 #include "hw/msr.h"

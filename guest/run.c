@@ -3,7 +3,7 @@
 #include "guest/run.h"
 
 #include "guest/abi.h"
-#include "guest/low.h"
+#include "guest/low_view.h"
 #include "guest/region.h"
 #include "hw/apic.h"
 #include "hw/regs.h"

@@ -22,7 +22,8 @@ if __name__ == "__main__":
     # Run as a file: make the package harness importable whatever the current folder is.
     sys.path[0] = str(Path(__file__).resolve().parent.parent)
 
-from harness import fat, judge, qemu, run, trace_run, wire  # noqa: E402
+from harness import run, trace_run, wire  # noqa: E402
+from harness.host import fat, judge, qemu  # noqa: E402
 
 
 def arguments(words):

@@ -23,7 +23,8 @@ from pathlib import Path
 if __name__ == "__main__":
     sys.path[0] = str(Path(__file__).resolve().parent.parent)
 
-from harness import compare, qemu, rejudge, run  # noqa: E402
+from harness import run  # noqa: E402
+from harness.host import compare, qemu, rejudge  # noqa: E402
 
 FOLDER = "/usr/share/OVMF/"
 LIBRARIES = "/usr/lib/x86_64-linux-gnu"

@@ -17,7 +17,8 @@ if __name__ == "__main__":
     # Run as a file: make the package harness importable whatever the current folder is.
     sys.path[0] = str(Path(__file__).resolve().parent.parent)
 
-from harness import judge, run, trace_run  # noqa: E402
+from harness import run, trace_run  # noqa: E402
+from harness.host import judge  # noqa: E402
 
 EVENTS = ("instructions", "branches")
 MADE = (("profile", "profile.txt"), ("fold", "profile.folded"), ("perf", "profile.data"))

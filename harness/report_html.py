@@ -14,10 +14,10 @@ from pathlib import Path
 if __name__ == "__main__":
     sys.path[0] = str(Path(__file__).resolve().parent.parent)
 
-from harness import clauses, schema  # noqa: E402
-from harness.report import remarks  # noqa: E402
+from harness.host import clauses, schema  # noqa: E402
+from harness.host.report import remarks  # noqa: E402
 
-HERE = Path(__file__).parent
+HERE = Path(__file__).parent / "host"
 VERDICTS = ("fail", "error", "pass", "skip")
 # Not by colour alone: each verdict has a mark of its own.
 MARKS = {"pass": "&#10003;", "fail": "&#10007;", "error": "!", "skip": "&#8211;",

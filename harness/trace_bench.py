@@ -21,7 +21,8 @@ from pathlib import Path
 if __name__ == "__main__":
     sys.path[0] = str(Path(__file__).resolve().parent.parent)
 
-from harness import fat, qemu, trace_run, wire  # noqa: E402
+from harness import trace_run, wire  # noqa: E402
+from harness.host import fat, qemu  # noqa: E402
 
 STEPS = 3000
 PORT = 12834

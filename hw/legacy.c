@@ -2,7 +2,7 @@
 /* What hw/legacy.asm finds in its page: descriptors, page tables, registers to load. */
 #include "hw/legacy.h"
 
-#include "hw/low.h"
+#include "hw/low_memory.h"
 #include "hw/msr.h"
 #include "hw/paging.h"
 #include "hw/regs.h"

@@ -10,8 +10,8 @@
  *   that it is either absent or has its upper half reserved.
  */
 #define CHECK_GROUP "00 hw"
-#include "harness/check.h"
-#include "harness/ring3.h"
+#include "harness/check/check.h"
+#include "harness/fixture/ring3.h"
 
 #include "hw/apic.h"
 #include "hw/core.h"

@@ -10,8 +10,8 @@
  * Wrong if: another source sends an NMI meanwhile (a watchdog); the counts would show it.
  */
 #define CHECK_GROUP "00 hw"
-#include "harness/check.h"
-#include "harness/ring3.h"
+#include "harness/check/check.h"
+#include "harness/fixture/ring3.h"
 
 #include "hw/apic.h"
 #include "hw/cpu.h"

@@ -11,8 +11,8 @@
  * Wrong if: a TLB entry outlives a change of its mapping, which is a failure to be seen here.
  */
 #define CHECK_GROUP "00 hw"
-#include "harness/check.h"
-#include "harness/ring3.h"
+#include "harness/check/check.h"
+#include "harness/fixture/ring3.h"
 
 #include "hw/cpuid.h"
 #include "hw/regs.h"

@@ -11,8 +11,8 @@
  * Wrong if: another source raises the same vector in between; the count would show it.
  */
 #define CHECK_GROUP "00 hw"
-#include "harness/check.h"
-#include "harness/ring3.h"
+#include "harness/check/check.h"
+#include "harness/fixture/ring3.h"
 
 #include "hw/cpu.h"
 #include "hw/regs.h"

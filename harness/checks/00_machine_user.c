@@ -9,8 +9,8 @@
  * Wrong if: the processor reports a step differently after REP or STI; the path has neither.
  */
 #define CHECK_GROUP "00 hw"
-#include "harness/check.h"
-#include "harness/ring3.h"
+#include "harness/check/check.h"
+#include "harness/fixture/ring3.h"
 
 #include "hw/cpu.h"
 #include "hw/msr.h"

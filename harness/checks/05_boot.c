@@ -14,7 +14,7 @@
  * two readings (none does that was tried); TR is not compared, since it cannot be emptied.
  */
 #define CHECK_GROUP "05 boot"
-#include "harness/check.h"
+#include "harness/check/check.h"
 
 #include "hw/apic.h"
 #include "hw/cpu.h"

@@ -10,10 +10,10 @@
  *   it; the workload then reports that it was not interrupted.
  */
 #define CHECK_GROUP "08 guest"
-#include "harness/check.h"
+#include "harness/check/check.h"
 
 #include "guest/run.h"
-#include "harness/trace.h"
+#include "harness/fixture/trace.h"
 #include "hw/apic.h"
 
 #define ARGUMENT 12

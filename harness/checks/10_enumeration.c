@@ -12,9 +12,9 @@
  */
 #define CHECK_GROUP "10 bts.enum"
 #include "ds/broker.h"
-#include "harness/capability.h"
-#include "harness/gate.h"
-#include "harness/trace.h"
+#include "harness/check/capability.h"
+#include "harness/fixture/hidden_feature.h"
+#include "harness/fixture/trace.h"
 #include "hw/cpuid.h"
 #include "hw/msr.h"
 #include "hw/string.h"

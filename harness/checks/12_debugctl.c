@@ -12,8 +12,8 @@
  */
 #define CHECK_GROUP "12 bts.debugctl"
 #include "ds/broker.h"
-#include "harness/gate.h"
-#include "harness/trace.h"
+#include "harness/fixture/hidden_feature.h"
+#include "harness/fixture/trace.h"
 #include "hw/cpuid.h"
 #include "hw/msr.h"
 

@@ -11,7 +11,7 @@
  */
 #define CHECK_GROUP "14 bts.ds_area"
 #include "ds/broker.h"
-#include "harness/trace.h"
+#include "harness/fixture/trace.h"
 #include "hw/cpuid.h"
 #include "hw/msr.h"
 #include "hw/regs.h"

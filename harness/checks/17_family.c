@@ -12,8 +12,8 @@
  */
 #define CHECK_GROUP "17 bts.family"
 #include "ds/broker.h"
-#include "harness/gate.h"
-#include "harness/trace.h"
+#include "harness/fixture/hidden_feature.h"
+#include "harness/fixture/trace.h"
 #include "hw/apic.h"
 #include "hw/cpuid.h"
 #include "hw/msr.h"

@@ -11,7 +11,7 @@
  */
 #define CHECK_GROUP "20 bts.layout"
 #include "ds/broker.h"
-#include "harness/trace.h"
+#include "harness/fixture/trace.h"
 #include "hw/msr.h"
 #include "hw/string.h"
 

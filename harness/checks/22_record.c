@@ -10,7 +10,7 @@
  */
 #define CHECK_GROUP "22 bts.record"
 #include "ds/broker.h"
-#include "harness/trace.h"
+#include "harness/fixture/trace.h"
 #include "hw/paging.h"
 #include "hw/string.h"
 

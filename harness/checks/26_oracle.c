@@ -11,8 +11,8 @@
  * assembler, edges from a decoder and the registers.
  */
 #define CHECK_GROUP "26 oracle"
-#include "harness/decode.h"
-#include "harness/witness.h"
+#include "harness/fixture/witness.h"
+#include "harness/oracle/decode.h"
 #include "hw/regs.h"
 #include "hw/string.h"
 #include "hw/trap.h"

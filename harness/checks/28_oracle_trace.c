@@ -10,7 +10,7 @@
  * alike, and none of these programs reads time.
  */
 #define CHECK_GROUP "28 bts.oracle"
-#include "harness/witness.h"
+#include "harness/fixture/witness.h"
 
 /* The kernel's own records on the way through the bracket, and through one event's handler. */
 #define BRACKET_RECORDS 256

@@ -10,7 +10,7 @@
  * Wrong if: an interrupt that nobody asked for arrives. IF is 0 throughout.
  */
 #define CHECK_GROUP "30 bts.branch"
-#include "harness/trace.h"
+#include "harness/fixture/trace.h"
 #include "hw/string.h"
 
 static void judge_in(struct run *run, unsigned ring, const struct workload *w)

@@ -11,7 +11,7 @@
  * Wrong if: a handler is entered for another reason; its record then has another source.
  */
 #define CHECK_GROUP "32 bts.event"
-#include "harness/trace.h"
+#include "harness/fixture/trace.h"
 #include "hw/regs.h"
 
 static void judge(struct run *run, unsigned ring, const char *name)

@@ -10,7 +10,7 @@
  * Wrong if: one trace mixes two answers; that fails as well, whatever the manual leaves open.
  */
 #define CHECK_GROUP "34 bts.open"
-#include "harness/trace.h"
+#include "harness/fixture/trace.h"
 
 static struct compare_result judge(struct run *run, unsigned ring, const char *name)
 {

@@ -16,7 +16,7 @@
 #define CHECK_GROUP "36 bts.debug"
 #include "ds/broker.h"
 #include "guest/abi.h"
-#include "harness/trace.h"
+#include "harness/fixture/trace.h"
 #include "hw/msr.h"
 #include "hw/regs.h"
 

@@ -12,8 +12,8 @@
  *   another instruction, with a frame that it built itself.
  */
 #define CHECK_GROUP "37 bts.nested"
-#include "harness/pmi_log.h"
-#include "harness/trace.h"
+#include "harness/fixture/pmi_log.h"
+#include "harness/fixture/trace.h"
 #include "hw/apic.h"
 
 #define GATE_BYTES   16

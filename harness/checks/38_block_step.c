@@ -14,9 +14,9 @@
  */
 #define CHECK_GROUP "38 bts.block_step"
 #include "ds/broker.h"
-#include "harness/decode.h"
-#include "harness/pmi_log.h"
-#include "harness/trace.h"
+#include "harness/fixture/pmi_log.h"
+#include "harness/fixture/trace.h"
+#include "harness/oracle/decode.h"
 #include "hw/msr.h"
 #include "hw/regs.h"
 #include "hw/string.h"

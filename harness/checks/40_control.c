@@ -13,7 +13,7 @@
  */
 #define CHECK_GROUP "40 bts.control"
 #include "ds/broker.h"
-#include "harness/trace.h"
+#include "harness/fixture/trace.h"
 #include "hw/apic.h"
 #include "hw/msr.h"
 

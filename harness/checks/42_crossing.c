@@ -13,7 +13,7 @@
  */
 #define CHECK_GROUP "42 bts.cpl"
 #include "ds/broker.h"
-#include "harness/trace.h"
+#include "harness/fixture/trace.h"
 #include "hw/cpuid.h"
 #include "hw/msr.h"
 

@@ -11,7 +11,7 @@
  * Wrong if: SMEP is on: the chain's ring-1 and ring-2 code lies on user pages.
  */
 #define CHECK_GROUP "44 bts.ring"
-#include "harness/trace.h"
+#include "harness/fixture/trace.h"
 #include "hw/cpuid.h"
 
 static void trace_ring(struct run *run, struct trace *t, const char *name, unsigned ring,

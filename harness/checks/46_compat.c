@@ -11,10 +11,10 @@
  * Wrong if: the base is 0: it is the address of the copy of the code, and asserted.
  */
 #define CHECK_GROUP "46 bts.compat"
-#include "harness/gate.h"
-#include "harness/trace.h"
+#include "harness/fixture/hidden_feature.h"
+#include "harness/fixture/trace.h"
 #include "hw/cpuid.h"
-#include "hw/low.h"
+#include "hw/low_memory.h"
 
 static void need_low(struct run *run)
 {

@@ -12,8 +12,8 @@
  * Wrong if: an NMI arrives meanwhile. Its sources are masked while the machine is ours.
  */
 #define CHECK_GROUP "48 bts.legacy"
-#include "guest/low.h"
-#include "harness/legacy_trace.h"
+#include "guest/low_view.h"
+#include "harness/fixture/legacy_trace.h"
 #include "hw/msr.h"
 
 #define FEW 4

@@ -11,7 +11,7 @@
  */
 #define CHECK_GROUP "50 bts.buffer"
 #include "ds/broker.h"
-#include "harness/trace.h"
+#include "harness/fixture/trace.h"
 #include "hw/paging.h"
 #include "hw/regs.h"
 #include "hw/string.h"

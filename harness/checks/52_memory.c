@@ -14,7 +14,7 @@
  */
 #define CHECK_GROUP "52 bts.memory"
 #include "ds/broker.h"
-#include "harness/trace.h"
+#include "harness/fixture/trace.h"
 #include "hw/cpuid.h"
 #include "hw/msr.h"
 #include "hw/paging.h"

@@ -12,7 +12,7 @@
  */
 #define CHECK_GROUP "53 bts.five_levels"
 #include "ds/broker.h"
-#include "harness/legacy_trace.h"
+#include "harness/fixture/legacy_trace.h"
 #include "hw/msr.h"
 #include "hw/paging.h"
 #include "hw/regs.h"

@@ -12,7 +12,7 @@
  */
 #define CHECK_GROUP "54 bts.space_end"
 #include "ds/broker.h"
-#include "harness/trace.h"
+#include "harness/fixture/trace.h"
 #include "hw/msr.h"
 #include "hw/overlay.h"
 #include "hw/paging.h"

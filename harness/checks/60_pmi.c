@@ -12,7 +12,7 @@
  */
 #define CHECK_GROUP "60 bts.pmi"
 #include "ds/broker.h"
-#include "harness/pmi_log.h"
+#include "harness/fixture/pmi_log.h"
 #include "hw/apic.h"
 #include "hw/msr.h"
 #include "hw/regs.h"

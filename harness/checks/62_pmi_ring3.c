@@ -12,7 +12,7 @@
  */
 #define CHECK_GROUP "62 bts.pmi.ring3"
 #include "ds/broker.h"
-#include "harness/pmi_log.h"
+#include "harness/fixture/pmi_log.h"
 #include "hw/apic.h"
 #include "hw/msr.h"
 #include "hw/string.h"

@@ -10,8 +10,8 @@
  */
 #define CHECK_GROUP "66 smp"
 #include "ds/bracket.h"
-#include "harness/company.h"
-#include "harness/counting.h"
+#include "harness/fixture/counting.h"
+#include "harness/fixture/other_processors.h"
 #include "hw/regs.h"
 
 #define HERE 77ull

@@ -13,8 +13,8 @@
  */
 #define CHECK_GROUP "67 smp.session"
 #include "ds/broker.h"
-#include "harness/company.h"
-#include "harness/sessions.h"
+#include "harness/fixture/other_processors.h"
+#include "harness/fixture/sessions.h"
 #include "hw/apic.h"
 #include "hw/cpu.h"
 #include "hw/cross_call.h"

@@ -11,8 +11,8 @@
  */
 #define CHECK_GROUP "68 smp.processor"
 #include "ds/broker.h"
-#include "harness/company.h"
-#include "harness/sessions.h"
+#include "harness/fixture/other_processors.h"
+#include "harness/fixture/sessions.h"
 #include "hw/apic.h"
 #include "hw/cross_call.h"
 #include "hw/msr.h"

@@ -11,8 +11,8 @@
  */
 #define CHECK_GROUP "70 bts.lbr"
 #include "ds/broker.h"
-#include "harness/capability.h"
-#include "harness/trace.h"
+#include "harness/check/capability.h"
+#include "harness/fixture/trace.h"
 #include "hw/msr.h"
 #include "hw/string.h"
 

@@ -14,7 +14,7 @@
 #define CHECK_GROUP "71 bts.idle"
 #include "ds/bracket.h"
 #include "ds/broker.h"
-#include "harness/trace.h"
+#include "harness/fixture/trace.h"
 #include "hw/apic.h"
 #include "hw/regs.h"
 

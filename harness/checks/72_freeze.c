@@ -12,7 +12,7 @@
  */
 #define CHECK_GROUP "72 bts.freeze"
 #include "ds/broker.h"
-#include "harness/pmi_log.h"
+#include "harness/fixture/pmi_log.h"
 #include "hw/apic.h"
 #include "hw/cpuid.h"
 #include "hw/msr.h"

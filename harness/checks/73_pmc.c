@@ -11,9 +11,9 @@
  * Wrong if: a counter is in somebody else's hands: firmware's interrupts are off.
  */
 #define CHECK_GROUP "73 pmc.registers"
-#include "harness/capability.h"
-#include "harness/counting.h"
-#include "harness/gate.h"
+#include "harness/check/capability.h"
+#include "harness/fixture/counting.h"
+#include "harness/fixture/hidden_feature.h"
 #include "hw/regs.h"
 
 #define PATTERN 0x123456789ABCull

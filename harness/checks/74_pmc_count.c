@@ -14,9 +14,9 @@
  *   interrupt (SMI) that nobody can see. The counts of a workload are taken once more then.
  */
 #define CHECK_GROUP "74 pmc.count"
-#include "harness/capability.h"
-#include "harness/counting.h"
-#include "harness/witness.h"
+#include "harness/check/capability.h"
+#include "harness/fixture/counting.h"
+#include "harness/fixture/witness.h"
 #include "hw/string.h"
 
 #define GENERAL_INSTRUCTIONS 0u

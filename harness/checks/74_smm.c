@@ -14,7 +14,7 @@
  */
 #define CHECK_GROUP "74 bts.smm"
 #include "ds/broker.h"
-#include "harness/trace.h"
+#include "harness/fixture/trace.h"
 #include "hw/msr.h"
 #include "hw/regs.h"
 

@@ -13,9 +13,9 @@
  * first.
  */
 #define CHECK_GROUP "75 pmc.overflow"
-#include "harness/counting.h"
-#include "harness/pmi_log.h"
-#include "harness/witness.h"
+#include "harness/fixture/counting.h"
+#include "harness/fixture/pmi_log.h"
+#include "harness/fixture/witness.h"
 #include "hw/apic.h"
 #include "hw/cpuid.h"
 #include "hw/msr.h"

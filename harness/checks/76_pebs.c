@@ -13,9 +13,9 @@
  *   measured first, and a check that needs the very next event is skipped then.
  */
 #define CHECK_GROUP "76 pebs.buffer"
-#include "harness/capability.h"
-#include "harness/gate.h"
-#include "harness/sampling.h"
+#include "harness/check/capability.h"
+#include "harness/fixture/hidden_feature.h"
+#include "harness/fixture/sampling.h"
 #include "hw/cpuid.h"
 #include "hw/string.h"
 

@@ -13,7 +13,7 @@
  *   is skipped then.
  */
 #define CHECK_GROUP "76 pebs.limits"
-#include "harness/sampling.h"
+#include "harness/fixture/sampling.h"
 #include "hw/apic.h"
 #include "hw/string.h"
 

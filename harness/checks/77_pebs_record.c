@@ -13,10 +13,10 @@
  *   alone, and in TF, which is not compared.
  */
 #define CHECK_GROUP "77 pebs.record"
-#include "harness/capability.h"
-#include "harness/gate.h"
-#include "harness/sampling.h"
-#include "harness/witness.h"
+#include "harness/check/capability.h"
+#include "harness/fixture/hidden_feature.h"
+#include "harness/fixture/sampling.h"
+#include "harness/fixture/witness.h"
 #include "hw/regs.h"
 #include "hw/string.h"
 

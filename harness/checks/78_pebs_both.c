@@ -12,8 +12,8 @@
  */
 #define CHECK_GROUP "78 pebs.both"
 #include "ds/broker.h"
-#include "harness/sampling.h"
-#include "harness/witness.h"
+#include "harness/fixture/sampling.h"
+#include "harness/fixture/witness.h"
 #include "hw/apic.h"
 #include "hw/string.h"
 

@@ -12,9 +12,9 @@
  */
 #define CHECK_GROUP "79 pebs.driver"
 #include "ds/broker.h"
-#include "harness/capability.h"
-#include "harness/sampling.h"
-#include "harness/witness.h"
+#include "harness/check/capability.h"
+#include "harness/fixture/sampling.h"
+#include "harness/fixture/witness.h"
 #include "hw/apic.h"
 #include "hw/regs.h"
 #include "hw/string.h"

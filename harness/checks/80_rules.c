@@ -14,7 +14,7 @@
 #define CHECK_GROUP "80 bts.rules"
 #include "ds/broker.h"
 #include "ds/refusal.h"
-#include "harness/trace.h"
+#include "harness/fixture/trace.h"
 #include "hw/apic.h"
 #include "hw/cpuid.h"
 #include "hw/msr.h"

@@ -11,7 +11,7 @@
  *   steps, since a machine cannot be asked to lack what it has.
  */
 #define CHECK_GROUP "82 ds.session"
-#include "harness/sessions.h"
+#include "harness/fixture/sessions.h"
 #include "hw/apic.h"
 #include "hw/string.h"
 

@@ -11,7 +11,7 @@
  *   the filter, are counted: only records with both ends in the workload are.
  */
 #define CHECK_GROUP "83 ds.session.use"
-#include "harness/sessions.h"
+#include "harness/fixture/sessions.h"
 #include "hw/apic.h"
 #include "hw/irq.h"
 #include "hw/msr.h"

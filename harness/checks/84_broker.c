@@ -11,7 +11,7 @@
  */
 #define CHECK_GROUP "84 ds.broker"
 #include "ds/broker.h"
-#include "harness/sessions.h"
+#include "harness/fixture/sessions.h"
 #include "hw/apic.h"
 #include "hw/msr.h"
 

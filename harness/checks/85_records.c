@@ -13,7 +13,7 @@
 #include "ds/broker.h"
 #include "ds/records.h"
 #include "guest/abi.h"
-#include "harness/tasks.h"
+#include "harness/fixture/tasks.h"
 #include "hw/apic.h"
 #include "hw/irq.h"
 #include "hw/regs.h"

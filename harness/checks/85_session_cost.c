@@ -10,8 +10,8 @@
  */
 #define CHECK_GROUP "85 ds.session.cost"
 #include "guest/region.h"
-#include "harness/sessions.h"
-#include "harness/witness.h"
+#include "harness/fixture/sessions.h"
+#include "harness/fixture/witness.h"
 #include "hw/apic.h"
 #include "hw/string.h"
 

@@ -10,7 +10,7 @@
  * Wrong if: a timer slice is so long that nothing is ever preempted; the switches are counted.
  */
 #define CHECK_GROUP "86 task"
-#include "harness/tasks.h"
+#include "harness/fixture/tasks.h"
 
 #include "ds/records.h"
 #include "hw/apic.h"

@@ -10,7 +10,7 @@
  * Wrong if: something else in the check holds a session: there is none.
  */
 #define CHECK_GROUP "87 task.death"
-#include "harness/tasks.h"
+#include "harness/fixture/tasks.h"
 
 #include "hw/apic.h"
 #include "hw/string.h"

@@ -9,7 +9,7 @@
  * Wrong if: the timer takes the processor away in between; a slice lasts a second here.
  */
 #define CHECK_GROUP "88 task.trace"
-#include "harness/tracer.h"
+#include "harness/fixture/tracer.h"
 #include "hw/apic.h"
 #include "hw/string.h"
 

@@ -15,7 +15,7 @@
  */
 #define CHECK_GROUP "90 bts.fault"
 #include "ds/broker.h"
-#include "harness/trace.h"
+#include "harness/fixture/trace.h"
 #include "hw/msr.h"
 #include "hw/overlay.h"
 #include "hw/paging.h"

@@ -13,7 +13,7 @@
  * reading code; the oracle reads code and registers; neither knows the other's tables.
  */
 #define CHECK_GROUP "95 bts.fuzz"
-#include "harness/fuzz.h"
+#include "harness/fuzz/fuzz.h"
 
 /* A hundred times as many would take minutes: soak=1 does fewer than elsewhere. */
 static unsigned programs(const struct run *run, unsigned count)

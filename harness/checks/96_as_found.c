@@ -13,7 +13,7 @@
  */
 #define CHECK_GROUP "02 machine.found"
 #include "ds/broker.h"
-#include "harness/trace.h"
+#include "harness/fixture/trace.h"
 #include "hw/cpuid.h"
 #include "hw/msr.h"
 #include "hw/regs.h"

@@ -3,11 +3,11 @@
 #include "harness/gdb/session.h"
 
 #include "ds/broker.h"
-#include "harness/capability.h"
-#include "harness/check.h"
+#include "harness/check/capability.h"
+#include "harness/check/check.h"
+#include "harness/check/out.h"
 #include "harness/gdb/machine.h"
-#include "harness/out.h"
-#include "harness/suite.h"
+#include "harness/suite/suite.h"
 #include "hw/regs.h"
 
 static struct {

@@ -3,7 +3,7 @@
 #ifndef HARNESS_GDB_SESSION_H
 #define HARNESS_GDB_SESSION_H
 
-#include "harness/program.h"
+#include "harness/program/program.h"
 
 /* The port. Legal while the machine is taken over. */
 struct gdb_line {

@@ -12,9 +12,9 @@ import sys
 from pathlib import Path
 
 if __name__ == "__main__":
-    sys.path[0] = str(Path(__file__).resolve().parent.parent.parent)
+    sys.path[0] = str(Path(__file__).resolve().parents[2])
 
-from harness import rejudge, report  # noqa: E402
+from harness.host import rejudge, report  # noqa: E402
 
 EXCERPT_MAX = 16384
 STATUS = {"pass": "PASS", "fail": "FAIL", "error": "ERROR", "abort": "ERROR", "usage": "ERROR",

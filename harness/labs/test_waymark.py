@@ -6,7 +6,7 @@ pytest --lg-env harness/labs/labgrid-qemu.yml --junit-xml out.xml harness/labs/t
 
 import pytest
 
-from harness import expected
+from harness.host import expected
 
 
 @pytest.fixture(scope="module")

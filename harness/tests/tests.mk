@@ -3,186 +3,195 @@
 
 HOST_TESTS :=
 
+# Where the sources of the tests lie.
+UNIT  := harness/tests/unit
+FAKES := harness/tests/fakes
+
 HOST_TESTS += test_decode
-test_decode_SRCS = harness/tests/test_decode.c harness/decode.c harness/branch.c
+test_decode_SRCS = $(UNIT)/test_decode.c harness/oracle/decode.c harness/oracle/branch.c
 
 HOST_TESTS += test_branch fuzz_decode
-test_branch_SRCS = harness/tests/test_branch.c harness/decode.c harness/branch.c
-fuzz_decode_SRCS = harness/tests/fuzz_decode.c harness/decode.c
+test_branch_SRCS = $(UNIT)/test_branch.c harness/oracle/decode.c harness/oracle/branch.c
+fuzz_decode_SRCS = $(UNIT)/fuzz_decode.c harness/oracle/decode.c
 fuzz_decode_CFLAGS = -DFUZZ_MAIN
 
 HOST_TESTS += test_model_decode
-test_model_decode_SRCS := harness/tests/test_model_decode.c \
-    hw/model/decode.c hw/model/opcodes.c
+test_model_decode_SRCS := $(UNIT)/test_model_decode.c hw/model/processor/decode.c \
+    hw/model/processor/opcodes.c
 
 # ds/ on a fake processor
 DS_SRCS := $(wildcard ds/*.c)
-FAKE_SRCS := harness/tests/fake_regs.c harness/tests/fake_pebs.c hw/pmc.c
-HOST_TESTS += test_ds_layout test_ds_broker test_ds_setup test_ds_bts test_ds_pmi test_ds_probe
-test_ds_layout_SRCS := harness/tests/test_ds_layout.c ds/layout.c ds/reader.c ds/error.c \
-                       ds/refusal.c
-test_ds_broker_SRCS := harness/tests/test_ds_broker.c $(FAKE_SRCS) $(DS_SRCS)
-test_ds_bts_SRCS := harness/tests/test_ds_bts.c $(FAKE_SRCS) $(DS_SRCS)
-test_ds_setup_SRCS := harness/tests/test_ds_setup.c $(FAKE_SRCS) $(DS_SRCS)
+FAKE_SRCS := $(FAKES)/fake_regs.c $(FAKES)/fake_pebs.c hw/pmc.c
+HOST_TESTS += test_ds_layout test_ds_broker test_ds_setup test_ds_bts test_ds_pmi \
+    test_ds_probe
+test_ds_layout_SRCS := $(UNIT)/test_ds_layout.c ds/layout.c ds/reader.c ds/error.c \
+    ds/refusal.c
+test_ds_broker_SRCS := $(UNIT)/test_ds_broker.c $(FAKE_SRCS) $(DS_SRCS)
+test_ds_bts_SRCS := $(UNIT)/test_ds_bts.c $(FAKE_SRCS) $(DS_SRCS)
+test_ds_setup_SRCS := $(UNIT)/test_ds_setup.c $(FAKE_SRCS) $(DS_SRCS)
 
 HOST_TESTS += test_ds_interface
-test_ds_interface_SRCS := harness/tests/test_ds_interface.c $(FAKE_SRCS) $(DS_SRCS)
+test_ds_interface_SRCS := $(UNIT)/test_ds_interface.c $(FAKE_SRCS) $(DS_SRCS)
 HOST_TESTS += test_ds_records
-test_ds_records_SRCS := harness/tests/test_ds_records.c $(FAKE_SRCS) $(DS_SRCS)
+test_ds_records_SRCS := $(UNIT)/test_ds_records.c $(FAKE_SRCS) $(DS_SRCS)
 
 HOST_TESTS += test_compare test_connect
-test_compare_SRCS = harness/tests/test_compare.c harness/compare.c harness/crossing.c
-test_connect_SRCS = harness/tests/test_connect.c harness/connect.c harness/decode.c
-test_ds_pmi_SRCS := harness/tests/test_ds_pmi.c $(FAKE_SRCS) $(DS_SRCS)
-test_ds_probe_SRCS := harness/tests/test_ds_probe.c $(FAKE_SRCS) $(DS_SRCS)
+test_compare_SRCS = $(UNIT)/test_compare.c harness/oracle/compare.c harness/oracle/crossing.c
+test_connect_SRCS = $(UNIT)/test_connect.c harness/oracle/connect.c harness/oracle/decode.c
+test_ds_pmi_SRCS := $(UNIT)/test_ds_pmi.c $(FAKE_SRCS) $(DS_SRCS)
+test_ds_probe_SRCS := $(UNIT)/test_ds_probe.c $(FAKE_SRCS) $(DS_SRCS)
 # Without sanitizers: it steps through the code one instruction at a time, in quadratic time.
 HOST_TESTS += test_ds_nmi
-test_ds_nmi_SRCS := harness/tests/test_ds_nmi.c $(FAKE_SRCS) $(DS_SRCS)
+test_ds_nmi_SRCS := $(UNIT)/test_ds_nmi.c $(FAKE_SRCS) $(DS_SRCS)
 test_ds_nmi_CFLAGS := -O2 -fno-sanitize=all -D_GNU_SOURCE
 
 # guest/: its tables, and its workloads stepped on this processor
-GUEST_HOST_SRCS := guest/edge.c guest/workload.c harness/decode.c harness/branch.c \
-                   $(OUT)/obj/guest/workloads.asm.o
-GUEST_HOST_LIBS := -Wl,-T,harness/tests/guest_host.ld
+GUEST_HOST_SRCS := guest/edge.c guest/workload.c harness/oracle/decode.c \
+    harness/oracle/branch.c $(OUT)/obj/guest/workloads.asm.o
+GUEST_HOST_LIBS := -Wl,-T,$(FAKES)/guest_host.ld
 HOST_TESTS += test_guest_tables test_guest_steps
-test_guest_tables_SRCS := harness/tests/test_guest_tables.c $(GUEST_HOST_SRCS)
+test_guest_tables_SRCS := $(UNIT)/test_guest_tables.c $(GUEST_HOST_SRCS)
 test_guest_tables_LIBS := $(GUEST_HOST_LIBS)
-test_guest_steps_SRCS := harness/tests/test_guest_steps.c $(GUEST_HOST_SRCS)
+test_guest_steps_SRCS := $(UNIT)/test_guest_steps.c $(GUEST_HOST_SRCS)
 test_guest_steps_LIBS := $(GUEST_HOST_LIBS)
 HOST_TESTS += test_generate
-test_generate_SRCS := harness/tests/test_generate.c $(wildcard guest/generate*.c) \
-                      $(GUEST_HOST_SRCS)
+test_generate_SRCS := $(UNIT)/test_generate.c $(wildcard harness/fuzz/generate*.c) \
+    $(GUEST_HOST_SRCS)
 test_generate_LIBS := $(GUEST_HOST_LIBS)
 HOST_TESTS += test_fuzz_shrink
-test_fuzz_shrink_SRCS := harness/tests/test_fuzz_shrink.c harness/fuzz_shrink.c
+test_fuzz_shrink_SRCS := $(UNIT)/test_fuzz_shrink.c harness/fuzz/fuzz_shrink.c
 
 HOST_TESTS += test_hw_pmc
-test_hw_pmc_SRCS = harness/tests/test_hw_pmc.c hw/pmc.c
+test_hw_pmc_SRCS = $(UNIT)/test_hw_pmc.c hw/pmc.c
 
 HOST_TESTS += test_hw_paging
-test_hw_paging_SRCS = harness/tests/test_hw_paging.c hw/paging.c
+test_hw_paging_SRCS = $(UNIT)/test_hw_paging.c hw/paging.c
 # The assembly of the image itself; plain code, for exact branches and handlers that may print.
 HOST_TESTS += test_ds_bracket
-test_ds_bracket_SRCS := harness/tests/test_ds_bracket.c
+test_ds_bracket_SRCS := $(UNIT)/test_ds_bracket.c
 test_ds_bracket_CFLAGS := -fno-sanitize=all -D_GNU_SOURCE
 test_ds_bracket_LIBS := $(OUT)/obj/ds/bracket.asm.o
 $(OUT)/host/test_ds_bracket: $(OUT)/obj/ds/bracket.asm.o
 
 # -no-pie: addresses at run time are those of objdump's listing.
 HOST_TESTS += test_oracle_host
-test_oracle_host_SRCS = harness/tests/test_oracle_host.c harness/tests/oracle_snippets.S \
-    harness/step.c harness/decode.c harness/branch.c
+test_oracle_host_SRCS = $(UNIT)/test_oracle_host.c $(UNIT)/oracle_snippets.S \
+    harness/oracle/step.c harness/oracle/decode.c harness/oracle/branch.c
 test_oracle_host_CFLAGS = -no-pie -fno-pie
 
 HOST_TESTS += test_format
-test_format_SRCS = harness/tests/test_format.c harness/format.c
+test_format_SRCS = $(UNIT)/test_format.c harness/check/format.c
 
 HOST_TESTS += test_options
-test_options_SRCS = harness/tests/test_options.c harness/options.c harness/option_outputs.c \
-                    harness/option_pace.c \
-                    harness/options_program.c harness/format.c
+test_options_SRCS = $(UNIT)/test_options.c harness/options/options.c \
+    harness/options/option_outputs.c harness/options/option_pace.c \
+    harness/options/options_program.c harness/check/format.c
 HOST_TESTS += test_ds_range
-test_ds_range_SRCS := harness/tests/test_ds_range.c $(FAKE_SRCS) ds/range.c \
-                      ds/layout.c
+test_ds_range_SRCS := $(UNIT)/test_ds_range.c $(FAKE_SRCS) ds/range.c ds/layout.c
 
 HOST_TESTS += test_net_text
-test_net_text_SRCS := harness/tests/test_net_text.c boot/net_text.c
+test_net_text_SRCS := $(UNIT)/test_net_text.c boot/net_text.c
 
 HOST_TESTS += test_load_options
-test_load_options_SRCS := harness/tests/test_load_options.c boot/load_options.c
+test_load_options_SRCS := $(UNIT)/test_load_options.c boot/load_options.c
 
 HOST_TESTS += test_model_simple
-test_model_simple_SRCS := harness/tests/test_model_simple.c \
-    $(addprefix hw/model/,simple.c alu.c operand.c walk.c watch.c state.c decode.c \
-    opcodes.c policy.c defect.c)
+test_model_simple_SRCS := $(UNIT)/test_model_simple.c $(addprefix \
+    hw/model/,processor/simple.c processor/alu.c processor/operand.c processor/walk.c \
+    processor/watch.c processor/state.c processor/decode.c processor/opcodes.c \
+    trial/policy.c trial/defect.c)
 HOST_TESTS += test_ds_pool
-test_ds_pool_SRCS := harness/tests/test_ds_pool.c $(FAKE_SRCS) ds/pool.c
+test_ds_pool_SRCS := $(UNIT)/test_ds_pool.c $(FAKE_SRCS) ds/pool.c
 
 # wtr: a recorder that single-steps, for its ground truth
 HOST_TESTS += record_ptrace
-record_ptrace_SRCS = harness/tests/record_ptrace.c
+record_ptrace_SRCS = harness/tests/traced/record_ptrace.c
 
 HOST_TESTS += test_model_store
-test_model_store_SRCS := harness/tests/test_model_store.c \
-    $(addprefix hw/model/,record.c late.c lost.c msr.c branch_stack.c perfmon.c count.c \
-    pebs.c decode.c opcodes.c walk.c watch.c state.c config.c policy.c defect.c)
+test_model_store_SRCS := $(UNIT)/test_model_store.c $(addprefix hw/model/,bts/record.c \
+    bts/delayed_store.c bts/dropped_records.c host/msr.c bts/branch_stack.c \
+    perfmon/perfmon.c perfmon/count.c perfmon/pebs.c processor/decode.c processor/opcodes.c \
+    processor/walk.c processor/watch.c processor/state.c trial/config.c trial/policy.c \
+    trial/defect.c)
 HOST_TESTS += test_model_lbr
-test_model_lbr_SRCS := harness/tests/test_model_lbr.c \
-    $(filter-out %/test_model_store.c,$(test_model_store_SRCS))
+test_model_lbr_SRCS := $(UNIT)/test_model_lbr.c $(filter-out \
+    %/test_model_store.c,$(test_model_store_SRCS))
 HOST_TESTS += test_model_count
-test_model_count_SRCS := harness/tests/test_model_count.c \
-    $(filter-out %/test_model_store.c,$(test_model_store_SRCS))
+test_model_count_SRCS := $(UNIT)/test_model_count.c $(filter-out \
+    %/test_model_store.c,$(test_model_store_SRCS))
 HOST_TESTS += test_ds_session test_ds_session_use test_ds_switch
-test_ds_session_SRCS := harness/tests/test_ds_session.c $(FAKE_SRCS) $(DS_SRCS)
-test_ds_session_use_SRCS := harness/tests/test_ds_session_use.c \
-    $(FAKE_SRCS) $(DS_SRCS)
-test_ds_switch_SRCS := harness/tests/test_ds_switch.c $(FAKE_SRCS) $(DS_SRCS)
+test_ds_session_SRCS := $(UNIT)/test_ds_session.c $(FAKE_SRCS) $(DS_SRCS)
+test_ds_session_use_SRCS := $(UNIT)/test_ds_session_use.c $(FAKE_SRCS) $(DS_SRCS)
+test_ds_switch_SRCS := $(UNIT)/test_ds_switch.c $(FAKE_SRCS) $(DS_SRCS)
 # Random bytes; for the coverage-guided run see the file's head.
 HOST_TESTS += test_ds_fuzz
-test_ds_fuzz_SRCS := harness/tests/fuzz_ds_session.c $(FAKE_SRCS) $(DS_SRCS)
+test_ds_fuzz_SRCS := $(UNIT)/fuzz_ds_session.c $(FAKE_SRCS) $(DS_SRCS)
 
 HOST_TESTS += test_model_legacy
-test_model_legacy_SRCS = harness/tests/test_model_legacy.c \
-    $(filter-out %/test_model_events.c,$(test_model_events_SRCS))
+test_model_legacy_SRCS = $(UNIT)/test_model_legacy.c $(filter-out \
+    %/test_model_events.c,$(test_model_events_SRCS))
 HOST_TESTS += test_model_events
-test_model_events_SRCS := harness/tests/test_model_events.c \
-    $(addprefix hw/model/,deliver.c emulate.c far.c task.c syscall.c system.c operand.c \
-    segment.c state.c walk.c watch.c decode.c opcodes.c config.c policy.c defect.c \
-    perfmon.c count.c pebs.c)
-WTR_PARTS := $(filter-out %/main.c %/space_files.c,$(wildcard harness/wtr/*.c)) harness/decode.c
+test_model_events_SRCS := $(UNIT)/test_model_events.c $(addprefix \
+    hw/model/,processor/deliver.c processor/emulate.c processor/far.c processor/task.c \
+    processor/syscall.c processor/system.c processor/operand.c processor/segment.c \
+    processor/state.c processor/walk.c processor/watch.c processor/decode.c \
+    processor/opcodes.c trial/config.c trial/policy.c trial/defect.c perfmon/perfmon.c \
+    perfmon/count.c perfmon/pebs.c)
+WTR_PARTS := $(filter-out %/main.c %/space_files.c,$(wildcard harness/wtr/*/*.c)) \
+    harness/oracle/decode.c
 HOST_TESTS += test_wtr_format test_wtr_fuzz test_wtr_fuzz_elf
-test_wtr_format_SRCS = harness/tests/test_wtr_format.c harness/wtr/trace.c \
-                       harness/wtr/records.c \
-    harness/wtr/util.c
-test_wtr_fuzz_SRCS = harness/tests/fuzz_wtr_trace.c $(WTR_PARTS)
+test_wtr_format_SRCS = $(UNIT)/test_wtr_format.c harness/wtr/core/trace.c \
+    harness/wtr/core/records.c harness/wtr/core/util.c
+test_wtr_fuzz_SRCS = $(UNIT)/fuzz_wtr_trace.c $(WTR_PARTS)
 test_wtr_fuzz_CFLAGS = -DFUZZ_MAIN
 test_wtr_fuzz_LIBS = -ldw -lelf
-test_wtr_fuzz_elf_SRCS = harness/tests/fuzz_wtr_elf.c $(addprefix harness/wtr/, \
-    program.c symbols.c lines.c sweep.c util.c) harness/decode.c
+test_wtr_fuzz_elf_SRCS = $(UNIT)/fuzz_wtr_elf.c $(addprefix harness/wtr/, core/program.c \
+    core/symbols.c core/lines.c core/sweep.c core/util.c) harness/oracle/decode.c
 test_wtr_fuzz_elf_CFLAGS = -DFUZZ_MAIN
 test_wtr_fuzz_elf_LIBS = -ldw -lelf
 # The program that is traced, and that the spoilt traces run through.
 HOST_TESTS += traced_mix
-traced_mix_SRCS = harness/tests/traced_mix.c
+traced_mix_SRCS = harness/tests/traced/traced_mix.c
 traced_mix_CFLAGS = -fno-sanitize=all -static -nostdlib -fno-stack-protector \
-                    -fcf-protection=none
+    -fcf-protection=none
 $(OUT)/host/test_wtr_fuzz $(OUT)/host/test_wtr_fuzz_elf: $(OUT)/host/traced_mix
-$(addprefix $(OUT)/host/test_wtr_,format fuzz fuzz_elf): $(wildcard harness/wtr/*.h)
+$(addprefix $(OUT)/host/test_wtr_,format fuzz fuzz_elf): $(wildcard harness/wtr/*/*.h)
 
 HOST_TESTS += test_journal
-test_journal_SRCS := harness/tests/test_journal.c harness/journal.c harness/format.c
+test_journal_SRCS := $(UNIT)/test_journal.c harness/suite/journal.c harness/check/format.c
 
 # The GDB server: its packets on a program that is none, and over TCP on one under ptrace.
 GDB_SRCS := $(addprefix harness/gdb/, packet.c text.c btrace.c registers.c breakpoint.c \
     commands.c resume.c query.c)
 HOST_TESTS += test_gdb test_gdb_fuzz gdb_host traced_gdb
-test_gdb_SRCS := harness/tests/test_gdb.c $(GDB_SRCS)
-test_gdb_fuzz_SRCS := harness/tests/fuzz_gdb.c $(GDB_SRCS)
+test_gdb_SRCS := $(UNIT)/test_gdb.c $(GDB_SRCS)
+test_gdb_fuzz_SRCS := $(UNIT)/fuzz_gdb.c $(GDB_SRCS)
 test_gdb_fuzz_CFLAGS := -DFUZZ_MAIN
-gdb_host_SRCS := harness/tests/gdb_host.c $(GDB_SRCS) harness/decode.c harness/branch.c
-traced_gdb_SRCS := harness/tests/traced_gdb.c
+gdb_host_SRCS := $(FAKES)/gdb_host.c $(GDB_SRCS) harness/oracle/decode.c \
+    harness/oracle/branch.c
+traced_gdb_SRCS := harness/tests/traced/traced_gdb.c
 traced_gdb_CFLAGS := -fno-sanitize=all -static -nostdlib -fno-stack-protector \
-                     -fcf-protection=none
+    -fcf-protection=none
 $(addprefix $(OUT)/host/,test_gdb test_gdb_fuzz gdb_host): $(wildcard harness/gdb/*.h)
 
 HOST_TESTS += test_lzma
-test_lzma_SRCS = harness/tests/test_lzma.c boot/loader/lzma.c
+test_lzma_SRCS = $(UNIT)/test_lzma.c boot/loader/lzma.c
 
 # guest/: the loader of programs
 HOST_TESTS += test_elf test_elf_fuzz
-test_elf_SRCS := harness/tests/test_elf.c guest/elf.c
-test_elf_fuzz_SRCS := harness/tests/fuzz_elf.c guest/elf.c
+test_elf_SRCS := $(UNIT)/test_elf.c guest/elf.c
+test_elf_fuzz_SRCS := $(UNIT)/fuzz_elf.c guest/elf.c
 test_elf_fuzz_CFLAGS := -DFUZZ_MAIN
 
 HOST_TESTS += test_repeat test_core
-test_core_SRCS := harness/tests/test_core.c hw/core.c
-test_repeat_SRCS := harness/tests/test_repeat.c harness/repeat.c
+test_core_SRCS := $(UNIT)/test_core.c hw/core.c
+test_repeat_SRCS := $(UNIT)/test_repeat.c harness/suite/repeat.c
 HOST_TESTS += test_ds_pebs
-test_ds_pebs_SRCS := harness/tests/test_ds_pebs.c $(FAKE_SRCS) $(DS_SRCS)
+test_ds_pebs_SRCS := $(UNIT)/test_ds_pebs.c $(FAKE_SRCS) $(DS_SRCS)
 HOST_TESTS += test_ds_pmi_mixed
-test_ds_pmi_mixed_SRCS := harness/tests/test_ds_pmi_mixed.c $(FAKE_SRCS) $(DS_SRCS)
+test_ds_pmi_mixed_SRCS := $(UNIT)/test_ds_pmi_mixed.c $(FAKE_SRCS) $(DS_SRCS)
 HOST_TESTS += test_ds_session_pebs
-test_ds_session_pebs_SRCS := harness/tests/test_ds_session_pebs.c $(FAKE_SRCS) $(DS_SRCS)
+test_ds_session_pebs_SRCS := $(UNIT)/test_ds_session_pebs.c $(FAKE_SRCS) $(DS_SRCS)
 
 HOST_TESTS += test_madt
-test_madt_SRCS := harness/tests/test_madt.c boot/madt.c
+test_madt_SRCS := $(UNIT)/test_madt.c boot/madt.c

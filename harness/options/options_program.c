@@ -1,0 +1,69 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* The options that name a program to trace, and the words that it gets. */
+#include "harness/options/options_program.h"
+
+#include "hw/string.h"
+
+static int hex_digit(char c)
+{
+    return c >= '0' && c <= '9'   ? c - '0'
+           : c >= 'A' && c <= 'F' ? c - 'A' + 10
+           : c >= 'a' && c <= 'f' ? c - 'a' + 10
+                                  : -1;
+}
+
+/* %XX stands for a byte, so that words may hold blanks. False: no hexadecimal follows, or 00.
+ */
+static bool decode_word(char *text)
+{
+    char *to = text;
+
+    for (; *text; text++, to++) {
+        *to = *text;
+        if (*text != '%')
+            continue;
+        if (hex_digit(text[1]) < 0 || hex_digit(text[2]) < 0)
+            return false;
+        *to = (char)(hex_digit(text[1]) << 4 | hex_digit(text[2]));
+        if (!*to)
+            return false;
+        text += 2;
+    }
+    *to = 0;
+    return true;
+}
+
+static const char *add_word(struct options *o, const char *value)
+{
+    char *to = o->words + o->words_bytes;
+
+    if (strlen(value) + 1 > sizeof(o->words) - o->words_bytes || o->word_count == 64)
+        return "less: 64 words of 2000 bytes in all";
+    memcpy(to, value, strlen(value) + 1);
+    if (!decode_word(to))
+        return "%XX with two hexadecimal digits, not 00, for any byte";
+    o->words_bytes += strlen(to) + 1;
+    o->word_count++;
+    return NULL;
+}
+
+const char *options_set_program(struct options *o, const char *key, const char *value)
+{
+    bool is_path = strcmp(key, "path") == 0;
+    char *to = is_path ? o->path : o->program;
+    size_t room = is_path ? sizeof(o->path) : sizeof(o->program);
+
+    if (strcmp(key, "arg") == 0)
+        return o->word_count ? add_word(o, value) : "a program= before it";
+    if (!*value || strlen(value) >= room)
+        return "the name of a file, shorter than that";
+    memcpy(to, value, strlen(value) + 1);
+    if (!decode_word(to))
+        return "%XX with two hexadecimal digits, not 00, for any byte";
+    /* Word 0 is the name by which the program was called; those behind it come later. */
+    if (is_path && o->word_count > 1)
+        return "its place before arg=";
+    o->word_count = 0;
+    o->words_bytes = 0;
+    return add_word(o, value);
+}

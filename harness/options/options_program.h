@@ -1,0 +1,11 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* program=, path= and arg=, for harness/options/options.c. */
+#ifndef HARNESS_OPTIONS_PROGRAM_H
+#define HARNESS_OPTIONS_PROGRAM_H
+
+#include "harness/options/options.h"
+
+/* What the option would have taken; NULL when it is satisfied. */
+const char *options_set_program(struct options *o, const char *key, const char *value);
+
+#endif

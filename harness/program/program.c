@@ -1,0 +1,382 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * A program traced to its end, in pieces: whenever the memory for the trace is nearly full, the
+ * program stands still, the machine goes back to firmware, the trace goes into the file, and
+ * the program goes on where it was.
+ */
+#include "harness/program/program.h"
+
+#include "ds/broker.h"
+#include "guest/program.h"
+#include "harness/check/capability.h"
+#include "harness/check/check.h"
+#include "harness/check/format.h"
+#include "harness/check/out.h"
+#include "harness/program/program_file.h"
+#include "harness/program/program_record.h"
+#include "harness/program/program_sample.h"
+#include "harness/suite/suite.h"
+#include "hw/apic.h"
+#include "hw/regs.h"
+#include "hw/string.h"
+
+#define CAPACITY   16384u /* records of the BTS buffer, where memory is not scarce */
+#define SHARE      16u    /* of the memory that the buffer may take */
+#define AREA_BYTES PAGE_BYTES
+#define LAST_BYTES 0x10000u  /* of the file: kept for the records at the end */
+#define HEARTBEAT  16000000u /* APIC timer ticks between looks at the clock */
+
+static struct {
+    struct program_services with;
+    const struct options *options;
+    const struct platform *platform;
+    struct elf_plan plan;
+    struct program program;
+    struct recorder recorder;
+    struct bts bts;
+    struct pmi pmi;
+    struct sampler sampler;
+    size_t capacity, store_bytes; /* the buffer's records; it and the area */
+    bool open, traced, sampled, off_os;
+    const char *trouble; /* the suite's own means failed */
+    unsigned pieces;
+    uint64_t program_ticks, deadline;
+    size_t file_bytes;
+} state;
+
+/* --- before the run */
+
+const char *harness_program_check(const struct program_services *services,
+                                  const struct options *options)
+{
+    static char line[OUT_LINE_BYTES];
+    enum elf_error error =
+        elf_plan(services->file, services->file_bytes, services->page_bytes, &state.plan);
+
+    state.with = *services;
+    state.options = options;
+    if (error) {
+        fmt(line, sizeof(line), "%s %s", options->program, elf_error_text(error));
+        return line;
+    }
+    for (unsigned i = 0; i < state.plan.count; i++) {
+        const struct elf_segment *s = &state.plan.segments[i];
+
+        if (services->reserved(s->start & ~(PAGE_BYTES - 1), s->bytes + PAGE_BYTES)) {
+            fmt(line, sizeof(line), "%s lies where the kernel is here (%llx): link it with %s",
+                options->program, (unsigned long long)s->start,
+                "-Wl,-Ttext-segment=0x10000000000");
+            return line;
+        }
+    }
+    return NULL;
+}
+
+/* --- during it */
+
+static struct recorder *recorder(void)
+{
+    return &state.recorder;
+}
+
+static bool memory_low(void)
+{
+    return recorder()->bytes - recorder()->used < 2 * recorder_worst(state.capacity);
+}
+
+static bool on_pmi(struct trap_frame *frame, void *arg)
+{
+    struct program *p = arg;
+
+    if (state.sampled)
+        sampler_interrupt(&state.sampler);
+    else
+        pmi_handle(&state.pmi);
+    p->pause_wanted |= memory_low();
+    if (trap_from_user(frame))
+        program_leave(p, frame);
+    return true;
+}
+
+static bool on_timer(struct trap_frame *frame, void *arg)
+{
+    struct program *p = arg;
+
+    p->kill_wanted |= state.deadline && tsc_read() > state.deadline;
+    apic_timer_oneshot(HEARTBEAT);
+    if (trap_from_user(frame))
+        program_leave(p, frame);
+    return true;
+}
+
+/* What was printed stands in the trace behind the branches that led to it. */
+static void on_output(struct program *p, unsigned stream, const uint8_t *bytes, size_t count)
+{
+    if (state.traced) {
+        bool running = bts_running(&state.bts);
+
+        bts_stop(&state.bts);
+        bts_drain(&state.bts, recorder_sink, recorder(), NULL);
+        if (running)
+            bts_start(&state.bts);
+    }
+    recorder_output(recorder(), stream, bytes, count);
+    p->pause_wanted |= memory_low();
+}
+
+/* Where the processor cannot leave CPL 0 out, the kernel's own loops would fill the buffer. */
+static void on_kernel(struct program *p, bool now)
+{
+    (void)p;
+    if (now)
+        bts_stop(&state.bts);
+    else
+        bts_start(&state.bts);
+}
+
+static bool open_program(void)
+{
+    struct program *p = &state.program;
+
+    state.open = true;
+    p->output = on_output;
+    p->reserved = state.with.reserved;
+    p->in_kernel = state.traced && !state.off_os ? on_kernel : NULL;
+    if (!program_open(p, &state.plan, state.with.file, state.options->words,
+                      state.options->word_count))
+        state.trouble = "the program and its words do not fit into the memory there is";
+    return !state.trouble;
+}
+
+static bool start_sampling(void)
+{
+    state.trouble = sampler_start(&state.sampler, (struct ds_area *)state.with.memory,
+                                  state.with.memory + AREA_BYTES);
+    return !state.trouble;
+}
+
+/* Every take-over begins with an empty broker, so the Debug Store is set up anew. */
+static bool start_trace(void)
+{
+    struct program *p = &state.program;
+    const struct bts_config config = {
+        .base = (uint64_t)state.with.memory + AREA_BYTES,
+        .bytes = state.capacity * sizeof(struct bts_record),
+        .threshold_records = state.off_os ? state.capacity / 4 * 3 : state.capacity / 2,
+        .interrupt = true,
+        .off_os = state.off_os,
+        .tables = &p->space.cr3,
+        .table_count = 1,
+    };
+    const char *why = "the local APIC refuses the performance entry";
+
+    state.pmi = (struct pmi){.bts = &state.bts, .sink = recorder_sink, .context = recorder()};
+    recorder()->pmi = &state.pmi;
+    recorder()->losses = 0;
+    if (bts_setup(&state.bts, (struct ds_area *)state.with.memory, &config, &why) != DS_OK ||
+        pmi_arm(&state.pmi, LVT_DELIVERY_FIXED | VECTOR_PMI) != DS_OK ||
+        bts_start(&state.bts) != DS_OK) {
+        state.trouble = why;
+        return false;
+    }
+    return true;
+}
+
+static void stop_trace(void)
+{
+    bts_stop(&state.bts);
+    bts_drain(&state.bts, recorder_sink, recorder(), NULL);
+    pmi_disarm(&state.pmi);
+    bts_teardown(&state.bts);
+}
+
+static uint64_t run_piece(void *arg)
+{
+    struct program *p = &state.program;
+    struct trap_slot pmi, timer;
+    uint64_t start;
+
+    (void)arg;
+    if (!state.open && !open_program())
+        return 0;
+    pmi = trap_set(VECTOR_PMI, on_pmi, p);
+    timer = trap_set(VECTOR_TIMER, on_timer, p);
+    recorder_time(recorder(), WTR_ARRIVES);
+    apic_timer_oneshot(HEARTBEAT);
+    if (state.sampled ? start_sampling() : !state.traced || start_trace()) {
+        start = tsc_read();
+        program_run(p);
+        state.program_ticks += tsc_read() - start;
+    }
+    if (state.sampled)
+        sampler_stop(&state.sampler);
+    if (state.traced)
+        stop_trace();
+    apic_timer_oneshot(0);
+    recorder_time(recorder(), WTR_DEPARTS);
+    trap_set(VECTOR_PMI, pmi.handler, pmi.arg);
+    trap_set(VECTOR_TIMER, timer.handler, timer.arg);
+    return 0;
+}
+
+static uint64_t close_program(void *arg)
+{
+    (void)arg;
+    program_close(&state.program);
+    return 0;
+}
+
+/* --- the file */
+
+static bool write_out(void)
+{
+    struct recorder *r = recorder();
+
+    if (r->used > 0 && !state.with.append(r->memory, r->used)) {
+        state.trouble = "trace.wtr cannot be written to the boot volume";
+        return false;
+    }
+    state.file_bytes += r->used;
+    r->used = 0;
+    return true;
+}
+
+/* The memory of the next piece: never more than the file can take. */
+static void next_piece(void)
+{
+    uint64_t room = state.with.room(), most = state.with.memory_bytes - state.store_bytes;
+
+    room = room > LAST_BYTES ? room - LAST_BYTES : 0;
+    if (room < 3 * recorder_worst(state.capacity))
+        recorder()->dropping = true;
+    recorder()->bytes = recorder()->dropping || room > most ? most : room;
+}
+
+/* --- the whole of it */
+
+static void print_fault(const struct program *p)
+{
+    const struct trap_frame *f = &p->frame;
+    const uint64_t *r = &f->r15;
+
+    out_line("# program fault vector=%llu error=0x%llx rip=0x%llx address=0x%llx",
+             (unsigned long long)f->vector, (unsigned long long)f->error,
+             (unsigned long long)f->rip, (unsigned long long)p->address);
+    if (p->avx)
+        out_line(
+            "# program AVX is off here: compile without -mavx, -march=native and the like");
+    out_line("# program rax=%llx rbx=%llx rcx=%llx rdx=%llx rsi=%llx rdi=%llx",
+             (unsigned long long)f->rax, (unsigned long long)f->rbx, (unsigned long long)f->rcx,
+             (unsigned long long)f->rdx, (unsigned long long)f->rsi,
+             (unsigned long long)f->rdi);
+    out_line("# program rbp=%llx rsp=%llx rflags=%llx", (unsigned long long)f->rbp,
+             (unsigned long long)f->rsp, (unsigned long long)f->rflags);
+    out_line("# program r15..r8=%llx %llx %llx %llx %llx %llx %llx %llx",
+             (unsigned long long)r[0], (unsigned long long)r[1], (unsigned long long)r[2],
+             (unsigned long long)r[3], (unsigned long long)r[4], (unsigned long long)r[5],
+             (unsigned long long)r[6], (unsigned long long)r[7]);
+}
+
+static void print_result(uint64_t ticks)
+{
+    const struct program *p = &state.program;
+    uint64_t khz = state.platform->tsc_khz ? state.platform->tsc_khz : 1;
+
+    if (p->end == PROGRAM_FAULTED)
+        print_fault(p);
+    else if (p->end == PROGRAM_EXITED)
+        out_line("# program exit=%d", p->code);
+    else
+        out_line("# program killed after %u seconds", state.options->seconds);
+    out_line("# program branches=%llu lost=%llu left_out=%llu bytes=%zu pieces=%u calls=%llu",
+             (unsigned long long)recorder()->branches, (unsigned long long)recorder()->dropped,
+             (unsigned long long)recorder()->left_out, state.file_bytes, state.pieces,
+             (unsigned long long)p->calls);
+    out_line("# program microseconds=%llu with_file=%llu traced=%d",
+             (unsigned long long)(state.program_ticks * 1000 / khz),
+             (unsigned long long)(ticks * 1000 / khz), state.traced);
+}
+
+static void print_sampling(void)
+{
+    const struct sampler *s = &state.sampler;
+
+    out_line(
+        "# program samples=%llu dropped=%llu events=%llu asked=%llu period=%llu doubled=%u",
+        (unsigned long long)s->samples, (unsigned long long)s->dropped,
+        (unsigned long long)s->events, (unsigned long long)s->asked,
+        (unsigned long long)s->next_period, s->doubled);
+}
+
+static void run_pieces(void)
+{
+    uint64_t start = tsc_read();
+
+    if (state.options->seconds)
+        state.deadline =
+            start + state.platform->tsc_khz * 1000 * (uint64_t)state.options->seconds;
+    program_file_begin(recorder(), &state.plan, state.options, state.traced || state.sampled);
+    do {
+        state.pieces++;
+        state.platform->take_over(run_piece, NULL);
+        if (state.sampled && state.program.end != PROGRAM_PAUSED)
+            sampler_finish(&state.sampler);
+        if (!state.trouble && state.program.end != PROGRAM_PAUSED)
+            program_file_end(recorder(), &state.program);
+        if (!state.trouble && !write_out())
+            break;
+        next_piece();
+        out_line("# program piece=%u branches=%llu", state.pieces,
+                 (unsigned long long)recorder()->branches);
+    } while (!state.trouble && state.program.end == PROGRAM_PAUSED);
+    if (!state.trouble)
+        print_result(tsc_read() - start);
+    if (!state.trouble && state.sampled)
+        print_sampling();
+    if (state.open)
+        state.platform->take_over(close_program, NULL);
+}
+
+static void prepare_sampling(void)
+{
+    state.sampler = (struct sampler){
+        .recorder = recorder(),
+        .program = &state.program,
+        .pmc = &capability()->pmc,
+        .event = state.options->sample,
+        .asked = state.options->period,
+        .stacks = state.options->stacks,
+    };
+    sampler_prepare(&state.sampler);
+    if (!(capability()->have & NEED_PEBS))
+        state.trouble = capability_missing(NEED_PEBS);
+}
+
+void harness_program(void)
+{
+    state.platform = suite_state()->platform;
+    state.sampled = state.options->sample != OPTION_SAMPLE_NONE;
+    state.traced = !state.options->untraced && !state.sampled;
+    state.capacity = state.sampled ? SAMPLER_BUFFER_BYTES : state.with.memory_bytes / SHARE;
+    state.capacity /= sizeof(struct bts_record);
+    if (state.capacity > CAPACITY)
+        state.capacity = CAPACITY;
+    state.store_bytes = AREA_BYTES + state.capacity * sizeof(struct bts_record);
+    state.off_os = (capability()->have & NEED_DS_CPL) && !state.options->crossings;
+    *recorder() = (struct recorder){
+        .memory = state.with.memory + state.store_bytes,
+        .crossings = state.options->crossings,
+        .kernel_low = state.platform->image_base,
+        .kernel_high = state.platform->image_base + state.platform->image_bytes,
+        .pmi = &state.pmi,
+    };
+    if (state.traced && !(capability()->have & NEED_BTS))
+        state.trouble = capability_missing(NEED_BTS);
+    if (state.sampled)
+        prepare_sampling();
+    next_piece();
+    if (!state.trouble)
+        run_pieces();
+    if (state.trouble)
+        out_line("# program trouble: %s", state.trouble);
+}

@@ -1,0 +1,62 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* Trying one record before anything longer. */
+#include "harness/suite/first_record.h"
+
+#include "ds/probe.h"
+#include "harness/check/capability.h"
+#include "harness/check/check.h"
+#include "harness/check/out.h"
+#include "harness/suite/execute.h"
+#include "harness/suite/harness.h"
+#include "harness/suite/registry.h"
+#include "harness/suite/resume.h"
+#include "harness/suite/selftest.h"
+#include "harness/suite/suite.h"
+
+static bool known;
+
+void first_known(enum verdict verdict)
+{
+    known = true;
+    if (verdict == VERDICT_ERROR)
+        capability_withdraw_bts("the first record never came back: nothing may be traced");
+}
+
+static bool wanted(void)
+{
+    const struct options *o = suite_state()->options;
+
+    if (o->bench || o->prove || o->program[0])
+        return true;
+    for (size_t i = 0; i < registry_total(); i++)
+        if (registry_at(i)->selected && (registry_at(i)->check->needs & NEED_BTS))
+            return true;
+    return false;
+}
+
+static uint64_t record(void *found)
+{
+    selftest_first(suite_state()->options);
+    ds_probe_first_record(found);
+    return 0;
+}
+
+void harness_first_record(void)
+{
+    struct ds_first_record found;
+    bool returned;
+
+    if (known || !(capability()->have & NEED_BTS) || !wanted())
+        return;
+    out_line("# " FIRST_RECORD ": one branch is traced");
+    resume_before(FIRST_RECORD);
+    returned = execute_apart(record, &found);
+    resume_after_trial(FIRST_RECORD, returned ? VERDICT_PASS : VERDICT_ERROR);
+    if (!returned)
+        first_known(VERDICT_ERROR);
+    else if (found.result != DS_PROBE_PRESENT)
+        out_line("# " FIRST_RECORD ": %s", ds_probe_reason(found.result));
+    else
+        out_line("# " FIRST_RECORD ": %llu bytes stored, %s", (unsigned long long)found.bytes,
+                 found.expected ? "its record and nothing else" : "not its record alone");
+}

@@ -1,0 +1,240 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* Options: every key, bad values that must name word and way out, patterns, arbitrary bytes. */
+#include "harness/options/options.h"
+#include "harness/tests/fakes/unit.h"
+
+static struct options options;
+static char error[200];
+
+static bool parse(const char *text)
+{
+    options_default(&options);
+    error[0] = 0;
+    return options_parse(&options, text, strlen(text), error, sizeof(error));
+}
+
+static void good_words(void)
+{
+    ASSERT(parse("run=bts.*,hw.* cpus=2\r\nprovider=model # a comment run=x\n seed=0x10"));
+    EXPECT_STR(options.run, "bts.*,hw.*");
+    EXPECT_EQ(options.cpus, 2);
+    EXPECT_EQ(options.provider, PROVIDER_MODEL);
+    EXPECT_EQ(options.seed, 16);
+    ASSERT(parse("serial=none exit=debug soak=1 selftest=leak baud=9600 profile=qemu"));
+    EXPECT_EQ(options.serials, 0);
+    EXPECT_EQ(options.exit, EXIT_DEBUG);
+    EXPECT(options.soak);
+    EXPECT_EQ(options.selftest, SELFTEST_LEAK);
+    EXPECT_EQ(options.baud, 9600);
+    ASSERT(parse("serial=0x2e8 serial=com2 policy=wrap:after defect=x"));
+    EXPECT_EQ(options.serial[0].address, 0x2F8);
+    EXPECT(!options.gdb_given);
+    ASSERT(parse("program=x gdb=com2"));
+    EXPECT(options.gdb_given);
+    EXPECT_EQ(options.gdb.address, 0x2F8);
+    EXPECT_EQ(options.serial[0].address, 0x3F8);
+    EXPECT_EQ(options.serials, 1);
+    ASSERT(parse("serial=com3,mem:0xfe034000/4,acpi screen=1920x1080 journal=0 lava=1 "
+                 "upload=0"));
+    EXPECT_EQ(options.serials, 3);
+    EXPECT_EQ(options.serial[0].address, 0x3E8);
+    EXPECT_EQ(options.serial[1].kind, SERIAL_MEMORY);
+    EXPECT_EQ(options.serial[1].address, 0xFE034000);
+    EXPECT_EQ(options.serial[1].stride, 4);
+    EXPECT_EQ(options.serial[2].kind, SERIAL_ACPI);
+    EXPECT_EQ(options.screen_width, 1920);
+    EXPECT_EQ(options.screen_height, 1080);
+    EXPECT(!options.journal && !options.upload && options.lava);
+    ASSERT(parse("policy=wrap:after defect=x"));
+    EXPECT_EQ(options.model_words, 2);
+    EXPECT_STR(options.model_word[0], "policy=wrap:after");
+    ASSERT(parse("soak=90s repeat=3 order=0 guard=0"));
+    EXPECT_EQ(options.soak_seconds, 90);
+    EXPECT(!options.soak);
+    EXPECT_EQ(options.repeat, 3);
+    EXPECT(options.order_given && options.guard_given);
+    ASSERT(parse("soak=2h soak=168h"));
+    EXPECT_EQ(options.soak_seconds, 7 * 24 * 3600);
+    ASSERT(parse("soak=10m soak=1"));
+    EXPECT(options.soak);
+    EXPECT_EQ(options.soak_seconds, 0);
+    ASSERT(parse("selftest=smi"));
+    EXPECT_EQ(options.selftest, SELFTEST_SMI);
+    ASSERT(parse("selftest=first"));
+    EXPECT_EQ(options.selftest, SELFTEST_FIRST);
+    EXPECT_EQ(options.repeat, 1);
+    EXPECT(!options.order_given);
+    EXPECT(parse(""));
+}
+
+static void bad_words(void)
+{
+    static const struct {
+        const char *text, *names;
+    } cases[] = {
+        {"rum=x", "rum"},
+        {"rum=x", "did you mean run=?"},
+        {"serials=none", "did you mean serial=?"},
+        {"run", "run"},
+        {"=x", "=x"},
+        {"run=", "run"},
+        {"cpus=0", "cpus"},
+        {"cpus=257", "cpus"},
+        {"cpus=2x", "2x"},
+        {"fuzz=0", "fuzz"},
+        {"fuzz=1000001", "fuzz"},
+        {"seed=", "seed"},
+        {"seed=0x", "seed"},
+        {"seed=18446744073709551616", "seed"},
+        {"soak=2", "soak"},
+        {"soak=0s", "soak"},
+        {"soak=m", "soak"},
+        {"soak=9d", "9d"},
+        {"soak=169h", "169h"},
+        {"soak=99999999999999999999s", "soak"},
+        {"soak=", "soak"},
+        {"repeat=0", "repeat"},
+        {"repeat=1001", "repeat"},
+        {"repeat=x", "repeat"},
+        {"order=", "order"},
+        {"order=random", "order"},
+        {"guard=3601", "guard"},
+        {"guard=-1", "guard"},
+        {"provider=intel", "intel"},
+        {"selftest=yes", "yes"},
+        {"exit=now", "now"},
+        {"serial=com9", "com9"},
+        {"gdb=acpi", "com1 to com4"},
+        {"gdb=com1,com2", "com1 to com4"},
+        {"serial=", "serial"},
+        {"serial=com1,,com2", "com1,,com2"},
+        {"serial=com1,com2,com3,com4,0x3f8", "0x3f8"},
+        {"serial=mem:", "mem:"},
+        {"serial=mem:0x100", "mem:0x100"},
+        {"serial=mem:0xfe000000/3", "/3"},
+        {"screen=800", "800"},
+        {"screen=800x", "800x"},
+        {"screen=99999999x600", "screen"},
+        {"screen=10x10", "10x10"},
+        {"baud=7", "baud"},
+        {"profile=A", "profile"},
+        {"run=\x80", "0x80"},
+    };
+
+    for (unsigned i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+        EXPECT(!parse(cases[i].text));
+        EXPECT(strstr(error, cases[i].names) != NULL);
+        EXPECT(strlen(error) > strlen(cases[i].names) + 10);
+    }
+}
+
+static void long_words(void)
+{
+    char text[1200];
+
+    memset(text, 'a', sizeof(text));
+    memcpy(text, "run=", 4);
+    text[4 + 250] = 0;
+    EXPECT(parse(text));
+    text[4 + 250] = 'a';
+    text[sizeof(text) - 1] = 0;
+    EXPECT(!parse(text));
+    /* More model words than there is room for. */
+    text[0] = 0;
+    for (unsigned i = 0; i < OPTION_MODEL_WORDS; i++)
+        strcat(text, "defect=d ");
+    EXPECT(parse(text));
+    strcat(text, "defect=d");
+    EXPECT(!parse(text));
+}
+
+/* Words for a program: any byte by %XX, word 0 its name or path. */
+static void program_words(void)
+{
+    ASSERT(parse("program=a.elf arg=one%20two arg=%25 arg= seconds=5 crossings=1"));
+    EXPECT_STR(options.program, "a.elf");
+    EXPECT_EQ(options.word_count, 4);
+    EXPECT_EQ(options.words_bytes, 6 + 8 + 2 + 1);
+    EXPECT(memcmp(options.words, "a.elf\0one two\0%\0", 17) == 0);
+    EXPECT(options.seconds == 5 && options.crossings && !options.untraced);
+    ASSERT(parse("program=a.elf path=/x/a%23b arg=c"));
+    EXPECT_STR(options.path, "/x/a#b");
+    EXPECT(options.word_count == 2 && strcmp(options.words, "/x/a#b") == 0);
+    EXPECT(!parse("arg=one"));
+    EXPECT(!parse("program=a arg=b path=c"));
+    EXPECT(!parse("program=a arg=%2"));
+    EXPECT(!parse("program=a arg=%00"));
+    EXPECT(!parse("program=a arg=%zz"));
+    EXPECT(!parse("program="));
+    EXPECT(!parse("trace-kib=511"));
+}
+
+static void many_program_words(void)
+{
+    char text[4096] = "program=p";
+
+    for (unsigned i = 0; i < 63; i++)
+        strcat(text, " arg=w");
+    EXPECT(parse(text));
+    strcat(text, " arg=w");
+    EXPECT(!parse(text));
+    strcpy(text, "program=p");
+    for (unsigned i = 0; i < 3; i++) {
+        strcat(text, " arg=");
+        memset(text + strlen(text), 'x', 700);
+    }
+    EXPECT(!parse(text));
+}
+
+static void patterns(void)
+{
+    EXPECT(glob_list_match("bts.*", "bts.record.size"));
+    EXPECT(!glob_list_match("bts.*", "hw.trap"));
+    EXPECT(glob_list_match("x,bts.record.size", "bts.record.size"));
+    EXPECT(!glob_list_match("bts.record", "bts.record.size"));
+    EXPECT(glob_list_match("*.si?e", "bts.record.size"));
+    EXPECT(glob_list_match("*a*b*c*", "xxaxxbxxcxx"));
+    EXPECT(!glob_list_match("*a*b*c", "xxaxxbxxcxx"));
+    EXPECT(!glob_list_match("", "x"));
+    EXPECT(!glob_list_match(",,", "x"));
+    EXPECT(glob_list_match("*", "x"));
+}
+
+/* Whatever a boot entry holds, parsing ends, and a refusal says something. */
+static void arbitrary_bytes(void)
+{
+    static const char alphabet[] = "run=cpus,*? \n#\x01\xff\x00policy:0x1";
+    char text[96];
+    unsigned state = 12345, refused = 0;
+
+    for (unsigned round = 0; round < 50000; round++) {
+        size_t bytes;
+
+        state = state * 1664525 + 1013904223;
+        bytes = (state >> 20) % sizeof(text);
+
+        for (size_t i = 0; i < bytes; i++) {
+            state = state * 1664525 + 1013904223;
+            text[i] = alphabet[(state >> 16) % (sizeof(alphabet) - 1)];
+        }
+        options_default(&options);
+        error[0] = 0;
+        if (!options_parse(&options, text, bytes, error, sizeof(error))) {
+            refused++;
+            ASSERT(error[0] != 0);
+        }
+    }
+    EXPECT(refused > 1000);
+}
+
+int main(void)
+{
+    RUN(good_words);
+    RUN(bad_words);
+    RUN(long_words);
+    RUN(program_words);
+    RUN(many_program_words);
+    RUN(patterns);
+    RUN(arbitrary_bytes);
+    UNIT_END();
+}

@@ -1,0 +1,383 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* Stepping: from one instruction boundary of the guest to the next that matters.
+ *
+ * Control transfers are carried out by software. Up to the next one the guest runs by
+ * itself, to a breakpoint in DR0. At every boundary the host lets interrupts in, or a loop
+ * made of branches alone would starve them. */
+#include "hw/model/host/enter.h"
+#include "hw/model/trial/defect.h"
+#include "hw/model/trial/policy.h"
+
+#define SCAN_LIMIT        512
+#define STUCK_EXITS_LIMIT 1000
+/* Beyond this many, entering the guest is cheaper. */
+#define SIMPLE_RUN_LIMIT 24
+
+/* --- reading code --- */
+
+static enum fetch decode_at(struct model_cpu *cpu, uint64_t linear, unsigned access,
+                            const uint8_t *bytes, size_t room, struct insn *insn)
+{
+    enum decode_status status = insn_decode(bytes, room, guest_mode(cpu), insn);
+    if (status == DECODE_SHORT) {
+        uint8_t whole[INSN_MAX_BYTES];
+        if (!guest_read(cpu, linear, whole, INSN_MAX_BYTES, access))
+            return FETCH_FAULT;
+        status = insn_decode(whole, INSN_MAX_BYTES, guest_mode(cpu), insn);
+    }
+    return status == DECODE_OK ? FETCH_DECODED : FETCH_UNDEFINED;
+}
+
+enum fetch insn_fetch(struct model_cpu *cpu, uint64_t linear, struct insn *insn)
+{
+    unsigned access = ACCESS_FETCH | guest_user_access(cpu);
+    uint64_t physical;
+    if (!guest_translate(cpu, linear, access, &physical))
+        return FETCH_FAULT;
+    size_t room = 4096 - (linear & 4095);
+    const uint8_t *bytes = guest_physical(cpu, physical);
+    if (room < 16)
+        return decode_at(cpu, linear, access, bytes, room, insn);
+    const loose64 *now = (const loose64 *)bytes;
+    struct decoded *known = &cpu->decoded[linear % DECODED_SLOTS];
+    if (known->linear == linear && known->bytes[0] == now[0] && known->bytes[1] == now[1] &&
+        known->mode == guest_mode(cpu)) {
+        *insn = known->insn;
+        return FETCH_DECODED;
+    }
+    if (decode_at(cpu, linear, access, bytes, INSN_MAX_BYTES, insn) != FETCH_DECODED)
+        return FETCH_UNDEFINED;
+    *known = (struct decoded){.linear = linear,
+                              .bytes = {now[0], now[1]},
+                              .mode = (uint8_t)guest_mode(cpu),
+                              .insn = *insn};
+    return FETCH_DECODED;
+}
+
+/* --- interrupts --- */
+
+/* For a defect: bytes of the instruction with REP at which the guest stands. */
+static unsigned repeat_bytes(struct model_cpu *cpu)
+{
+    struct insn insn;
+    struct fault kept = cpu->fault;
+    uint64_t linear = guest_code_linear(cpu, cpu->vmcb->save.rip);
+    bool repeats =
+        insn_fetch(cpu, linear, &insn) == FETCH_DECODED && insn.repeat && insn.map == MAP_ONE;
+    cpu->fault = kept;
+    return repeats ? insn.length : 0;
+}
+
+static void deliver_interrupt(struct model_cpu *cpu, uint8_t vector, enum event_kind kind)
+{
+    uint64_t rip = cpu->vmcb->save.rip;
+    struct event event = {.vector = vector,
+                          .kind = (uint8_t)kind,
+                          .return_rip = rip,
+                          .restart_rip = rip,
+                          .from_rip = rip};
+    if (defect(DEFECT_REPEAT_NEXT))
+        event.from_rip += repeat_bytes(cpu);
+    deliver(cpu, &event);
+}
+
+/* Takes what waits for the guest and delivers it; true when something came. */
+static bool take_interrupts(struct model_cpu *cpu)
+{
+    machine_window(cpu, cpu->vmcb->save.rflags & FLAG_IF);
+    bool nmi = cpu->window_nmi, interrupt = cpu->window_vector != WINDOW_NONE;
+    if (interrupt)
+        deliver_interrupt(cpu, (uint8_t)cpu->window_vector, EVENT_INTERRUPT);
+    if (nmi)
+        deliver_interrupt(cpu, VECTOR_NMI, EVENT_NMI_TAKEN);
+    return nmi || interrupt;
+}
+
+/* --- code breakpoints of the guest --- */
+
+static bool guest_breakpoint_at(const struct model_cpu *cpu, uint64_t linear, uint64_t *hit)
+{
+    *hit = 0;
+    if (!(cpu->dr7 & 0xff))
+        return false;
+    for (unsigned i = 0; i < 4; i++) {
+        bool on = cpu->dr7 >> (2 * i) & 3;
+        bool execution = (cpu->dr7 >> (16 + 4 * i) & 15) == 0;
+        if (on && execution && cpu->dr[i] == linear)
+            *hit |= 1ull << i;
+    }
+    return *hit != 0;
+}
+
+static bool take_breakpoint(struct model_cpu *cpu)
+{
+    uint64_t hit, rip = cpu->vmcb->save.rip;
+    if (cpu->vmcb->save.rflags & FLAG_RF ||
+        !guest_breakpoint_at(cpu, guest_code_linear(cpu, rip), &hit))
+        return false;
+    struct event event = {.vector = VECTOR_DB,
+                          .kind = EVENT_FAULT,
+                          .return_rip = rip,
+                          .restart_rip = rip,
+                          .from_rip = rip};
+    cpu->dr6 = (cpu->dr6 & ~15ull) | hit;
+    deliver(cpu, &event);
+    return true;
+}
+
+/* Behind MOV SS the trap waits one instruction more. */
+static bool take_watch(struct model_cpu *cpu)
+{
+    if (!cpu->watch_hits)
+        return false;
+    bool from_insn = policy(POLICY_DB_FROM) == DB_FROM_INSN;
+    deliver_debug_trap(cpu, 0, from_insn ? cpu->insn_rip : cpu->vmcb->save.rip);
+    return true;
+}
+
+/* --- running the guest itself --- */
+
+/* Linear address at which the guest must stop: the next instruction that is not plain, or
+ * the end of one after which nothing can be foreseen, or of the last one of limit. */
+static uint64_t find_stop(struct model_cpu *cpu, uint64_t linear, const struct insn *first,
+                          unsigned limit)
+{
+    struct insn insn = *first;
+    uint64_t hit;
+    for (unsigned i = 1; i <= limit; i++) {
+        linear += insn.length;
+        if (i == limit || insn.class == INSN_BARRIER)
+            return linear;
+        if (guest_breakpoint_at(cpu, linear, &hit) ||
+            insn_fetch(cpu, linear, &insn) != FETCH_DECODED ||
+            (insn.class != INSN_PLAIN && insn.class != INSN_BARRIER))
+            return linear;
+    }
+    return linear;
+}
+
+/* A number that changes when the code does. False when a page ends too near. */
+static bool code_sum(struct model_cpu *cpu, uint64_t linear, uint64_t bytes, uint64_t *sum)
+{
+    uint64_t physical, total = bytes;
+    if ((linear & 4095) + bytes + 8 > 4096 ||
+        !guest_translate(cpu, linear, ACCESS_FETCH | guest_user_access(cpu), &physical))
+        return false;
+    const uint8_t *code = guest_physical(cpu, physical);
+    for (uint64_t i = 0; i < bytes; i += 8)
+        total = total * 0x9e3779b97f4a7c15ull + *(const loose64 *)(code + i);
+    *sum = total;
+    return true;
+}
+
+/* find_stop for a whole run, remembered for as long as its code stays the same. */
+static uint64_t find_stop_again(struct model_cpu *cpu, uint64_t linear,
+                                const struct insn *first)
+{
+    struct known_run *run = &cpu->runs[linear % RUN_SLOTS];
+    uint64_t sum;
+    if (cpu->dr7 & 0xff)
+        return find_stop(cpu, linear, first, SCAN_LIMIT);
+    if (run->linear == linear && run->mode == guest_mode(cpu) &&
+        code_sum(cpu, linear, run->bytes, &sum) && sum == run->sum)
+        return run->stop;
+    uint64_t stop = find_stop(cpu, linear, first, SCAN_LIMIT);
+    /* The instruction at the stop counts too: it is what ends the run. */
+    uint64_t bytes = stop - linear + INSN_MAX_BYTES;
+    run->linear = ~0ull;
+    if (code_sum(cpu, linear, bytes, &sum))
+        *run = (struct known_run){linear, stop, bytes, sum, (uint8_t)guest_mode(cpu)};
+    return stop;
+}
+
+/* For a defect: RDMSR and WRMSR outside ring 0 pass for a NOP. */
+static bool skip_msr_access(struct model_cpu *cpu)
+{
+    struct insn insn;
+    if (!defect(DEFECT_MSR_ANY_RING) || guest_cpl(cpu) == 0 ||
+        insn_fetch(cpu, guest_code_linear(cpu, cpu->vmcb->save.rip), &insn) != FETCH_DECODED ||
+        insn.map != MAP_0F || (insn.opcode | 2) != 0x32)
+        return false;
+    cpu->vmcb->save.rip = guest_next_rip(cpu, &insn);
+    return true;
+}
+
+/* For a defect: RDPMC where CR4.PCE forbids it. */
+static bool read_counter_anyway(struct model_cpu *cpu)
+{
+    struct insn insn;
+    if (!defect(DEFECT_PMC_RDPMC_ANY_RING) || cpu->fault.vector != VECTOR_GP ||
+        insn_fetch(cpu, guest_code_linear(cpu, cpu->vmcb->save.rip), &insn) != FETCH_DECODED ||
+        insn.map != MAP_0F || insn.opcode != 0x33)
+        return false;
+    rdpmc_exit(cpu);
+    return true;
+}
+
+static void guest_exception(struct model_cpu *cpu)
+{
+    const struct vmcb_control *control = &cpu->vmcb->control;
+    cpu->fault = (struct fault){.vector = (uint8_t)(control->exit_code - EXIT_EXCEPTION),
+                                .error = (uint32_t)control->exit_info1,
+                                .address = control->exit_info2};
+    if (!skip_msr_access(cpu) && !read_counter_anyway(cpu))
+        deliver_fault(cpu);
+}
+
+static void single_step_trap(struct model_cpu *cpu, uint64_t start_rip)
+{
+    bool from_insn = policy(POLICY_DB_FROM) == DB_FROM_INSN;
+    deliver_debug_trap(cpu, DR6_BS, from_insn ? start_rip : cpu->vmcb->save.rip);
+}
+
+/* An exit that software cannot act upon at this RIP must not recur for ever. */
+static void watch_progress(struct model_cpu *cpu)
+{
+    if (cpu->vmcb->save.rip != cpu->last_exit_rip)
+        cpu->exits_in_place = 0;
+    cpu->last_exit_rip = cpu->vmcb->save.rip;
+    if (++cpu->exits_in_place > STUCK_EXITS_LIMIT)
+        machine_panic(cpu, "no progress at", cpu->vmcb->save.rip);
+}
+
+static void after_run(struct model_cpu *cpu, uint64_t start_rip, bool guest_traps)
+{
+    uint64_t code = cpu->vmcb->control.exit_code;
+    switch (code) {
+    case EXIT_EXCEPTION + VECTOR_DB:
+        if (guest_traps)
+            single_step_trap(cpu, start_rip);
+        break;
+    case EXIT_EXCEPTION + VECTOR_DE:
+    case EXIT_EXCEPTION + VECTOR_NMI + 1 ... EXIT_EXCEPTION + 31:
+        guest_exception(cpu);
+        break;
+    case EXIT_INTR: /* the next boundary takes it */
+    case EXIT_NMI:
+        break;
+    case EXIT_INTN: /* the next boundary carries it out */
+    case EXIT_IRET:
+    case EXIT_HLT:
+        watch_progress(cpu);
+        break;
+    default:
+        handle_exit(cpu);
+        guest_forget_translations(cpu);
+    }
+}
+
+static void record_repeat(struct model_cpu *cpu, const struct insn *insn, uint64_t linear)
+{
+    if (insn->repeat && insn->map == MAP_ONE && defect(DEFECT_REP_RECORDED))
+        transfer_finish(cpu, insn, linear, guest_cpl(cpu));
+}
+
+/* Counts what retired on the straight way from start_rip to where the guest is now. NULL: an
+ * instruction that could not be read, which has been left behind or has faulted. */
+static bool count_run(struct model_cpu *cpu, uint64_t start_rip, const struct insn *first)
+{
+    uint64_t linear = guest_code_linear(cpu, start_rip), last = linear;
+    uint64_t end = guest_code_linear(cpu, cpu->vmcb->save.rip);
+    struct fault kept = cpu->fault;
+    struct insn insn;
+    unsigned count = 0;
+    if (!first)
+        return count_plain(cpu, linear, end != linear);
+    for (insn = *first; linear != end && count < SCAN_LIMIT; count++) {
+        last = linear;
+        linear += insn.length;
+        if (insn.repeat && insn.map == MAP_ONE && defect(DEFECT_PMC_REP_TWICE))
+            count++;
+        if (linear != end && insn_fetch(cpu, linear, &insn) != FETCH_DECODED)
+            break;
+    }
+    cpu->fault = kept;
+    return count_plain(cpu, last, count);
+}
+
+static void run_plain(struct model_cpu *cpu, enum fetch fetched, const struct insn *insn)
+{
+    struct vmcb_save *save = &cpu->vmcb->save;
+    uint64_t start_rip = save->rip, linear = guest_code_linear(cpu, start_rip);
+    uint64_t held = save->rflags & FLAG_TF;
+    bool decoded = fetched == FETCH_DECODED;
+    /* With BTF only branches trap, and none of those runs here. */
+    bool by_branch = cpu->debugctl & DEBUGCTL_BTF && !defect(DEFECT_BTF_IGNORED);
+    bool traps = held && !by_branch;
+    /* Behind a data access the trap must find the instruction that made it. */
+    bool only_one = traps || cpu->shadow || watch_any(cpu);
+    /* The shadow is lost on the way in: keep interrupts out by IF for its one instruction. */
+    if (cpu->shadow)
+        held |= save->rflags & FLAG_IF;
+    save->rflags &= ~held;
+    /* One emulator compares breakpoints with EIP, base or not, and stops there for ever. */
+    bool by_trap = !decoded || guest_code_linear(cpu, 0) != 0;
+    cpu->stop_armed = !by_trap;
+    unsigned limit = only_one ? 1 : cpu->perf.live ? count_limit(cpu) : SCAN_LIMIT;
+    if (!by_trap)
+        cpu->stop_at = limit < SCAN_LIMIT ? find_stop(cpu, linear, insn, limit)
+                                          : find_stop_again(cpu, linear, insn);
+    /* An instruction that cannot be read has no known end: the processor finds it. */
+    if (traps || by_trap)
+        save->rflags |= FLAG_TF;
+    machine_run(cpu);
+    save->rflags = (save->rflags & ~FLAG_TF) | held;
+    if (decoded && insn->class == INSN_BARRIER)
+        guest_forget_translations(cpu);
+    if (decoded)
+        record_repeat(cpu, insn, linear);
+    if (cpu->perf.live && !count_run(cpu, start_rip, decoded ? insn : NULL)) {
+        deliver_fault(cpu);
+        return;
+    }
+    after_run(cpu, start_rip, traps);
+}
+
+/* Software for a short run of simple instructions; a place where the run turned out long is
+ * remembered, and entered at once the next time. */
+static bool simple_step(struct model_cpu *cpu, const struct insn *insn)
+{
+    uint64_t linear = cpu->vmcb->save.rip;
+    uint64_t *long_run = &cpu->long_runs[linear % RUN_SLOTS];
+    if (insn->class != INSN_PLAIN || cpu->vmcb->save.rflags & FLAG_TF || cpu->dr7 & 0xff)
+        return false;
+    if (cpu->simple_run == 0) {
+        cpu->run_start = linear;
+        if (*long_run == linear)
+            return false;
+    }
+    if (cpu->simple_run >= SIMPLE_RUN_LIMIT) {
+        cpu->long_runs[cpu->run_start % RUN_SLOTS] = cpu->run_start;
+        return false;
+    }
+    if (!carry_out_simple(cpu, insn))
+        return false;
+    cpu->simple_run++;
+    if (cpu->perf.live && !count_plain(cpu, linear, 1))
+        deliver_fault(cpu);
+    return true;
+}
+
+void step(struct model_cpu *cpu)
+{
+    struct insn insn;
+    if (cpu->interrupt_causes)
+        interrupt_send(cpu);
+    if (!cpu->shadow && take_watch(cpu))
+        return;
+    cpu->insn_rip = cpu->vmcb->save.rip;
+    if (!cpu->shadow && take_interrupts(cpu))
+        return;
+    if (cpu->halted || take_breakpoint(cpu))
+        return;
+    if (cpu->perf.armed)
+        pebs_before(cpu);
+    enum fetch fetched = insn_fetch(cpu, guest_code_linear(cpu, cpu->vmcb->save.rip), &insn);
+    if (fetched == FETCH_DECODED && simple_step(cpu, &insn))
+        return;
+    cpu->simple_run = 0;
+    if (fetched == FETCH_DECODED && is_emulated(&insn))
+        carry_out(cpu, &insn);
+    else
+        run_plain(cpu, fetched, &insn);
+}

@@ -1,0 +1,372 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* The state of one modelled processor, and what the files of the model offer each other. */
+#ifndef WAYMARK_HW_MODEL_CPU_H
+#define WAYMARK_HW_MODEL_CPU_H
+
+#include "hw/model/host/vmcb.h"
+#include "hw/model/model.h"
+#include "hw/model/perfmon/perfmon.h"
+#include "hw/model/processor/decode.h"
+#include "hw/model/processor/x86.h"
+
+#define HOST_STACK_BYTES  16384
+#define TRANSLATION_SLOTS 64
+#define DECODED_SLOTS     2048
+#define RUN_SLOTS         64
+#define WINDOW_NONE       0xffffffffu
+#define LBR_DEPTH         16
+
+/* Words at any address, of memory that belongs to the guest. */
+typedef uint16_t __attribute__((may_alias, aligned(1))) loose16;
+typedef uint32_t __attribute__((may_alias, aligned(1))) loose32;
+typedef uint64_t __attribute__((may_alias, aligned(1))) loose64;
+
+struct table_register {
+    uint16_t limit;
+    uint64_t base;
+} __attribute__((packed));
+
+/* An exception that an instruction, or the delivery of another event, has met. */
+struct fault {
+    uint8_t vector;
+    uint32_t error;
+    uint64_t address; /* for CR2 */
+};
+
+/* One remembered page: key is the linear page with the access in its low bits. */
+struct translation {
+    uint64_t key;
+    uint64_t physical;
+};
+
+/* One remembered instruction, valid while its bytes are the same. */
+struct decoded {
+    uint64_t linear;
+    uint64_t bytes[2];
+    uint8_t mode; /* enum decode_mode */
+    struct insn insn;
+};
+
+/* Straight code from linear to the instruction at stop; sum is over that one too. */
+struct known_run {
+    uint64_t linear, stop, bytes, sum;
+    uint8_t mode; /* enum decode_mode */
+};
+
+/* What model_leave() loads, in the order svm.asm reads it. */
+struct bare_state {
+    struct table_register gdtr, idtr;
+    uint16_t ds, es;
+    uint64_t cr3, rip, cs, rflags, rsp, ss;
+    uint64_t efer;
+};
+
+struct model_cpu {
+    /* Known to svm.asm by offset. */
+    uint64_t gpr[16]; /* of the guest, in encoding order */
+    uint64_t vmcb_physical;
+    uint64_t host_cr3;
+    uint64_t host_stack_top;
+    struct table_register host_gdtr, host_idtr;
+    uint32_t window_vector; /* vector the window took, or WINDOW_NONE */
+    uint32_t window_nmi;    /* the window took an NMI */
+    uint64_t stop_at;       /* linear address of the breakpoint for the next entry */
+    uint64_t stop_armed;
+    struct bare_state bare;
+
+    struct vmcb *vmcb;
+    uint64_t saved_efer, saved_hsave, host_save;
+    uint64_t top_of_map; /* exclusive end of what the host maps */
+    uint64_t top_of_ram;
+    uint64_t physical_offset; /* from physical to usable address: 0 but in tests */
+    uint8_t *nowhere;         /* a page that stands for absent memory */
+    unsigned physical_bits;
+    bool has_sysenter;    /* in IA-32e mode */
+    unsigned linear_bits; /* that the processor implements: 48 or 57 */
+
+    /* Registers of the modelled processor. */
+    uint64_t debugctl, ds_area, misc_enable;
+    uint64_t dr[4], dr6, dr7; /* valid while stepping */
+
+    bool stepping;      /* instructions are looked at one by one */
+    bool shadow;        /* of STI or MOV SS: no interrupt before the next instruction */
+    bool halted;        /* waits for an interrupt */
+    bool from_legacy;   /* the instruction being carried out is not 64-bit code */
+    bool task_switched; /* it has switched tasks */
+    bool branched;      /* the instruction just carried out took a branch */
+    bool area_known;
+    struct fault fault;
+    unsigned watch_hits; /* data breakpoints that wait for the boundary, as in DR6 */
+    uint64_t insn_rip;   /* of the instruction stepped last */
+    uint64_t area_at_enable;
+    uint64_t fields_at_enable[4], index_at_enable;
+    bool btf_before; /* the MSR access being carried out */
+    uint64_t last_exit_rip;
+    unsigned exits_in_place; /* exits in a row without progress */
+    uint64_t run_start;
+    unsigned simple_run; /* instructions carried out by software since the last branch */
+    struct translation translations[TRANSLATION_SLOTS];
+    struct decoded decoded[DECODED_SLOTS];
+    struct known_run runs[RUN_SLOTS];
+    uint64_t long_runs[RUN_SLOTS]; /* where many instructions lie before a branch */
+    uint64_t first_record_linear;  /* with the next one, for a defect */
+    uint64_t first_record_page;    /* physical */
+    bool drop_next;                /* for a defect */
+    bool after_enable;             /* for a defect */
+    bool pmi_owed;                 /* by a policy: the next record asks */
+    uint64_t held_place;           /* of a record that a policy holds back, 0 = none */
+    uint8_t held_bytes[24], held_count;
+    uint64_t record_count;
+    uint64_t random; /* for a defect */
+    struct model_stats stats;
+
+    /* branch_stack.c */
+    uint64_t lbr_select, lbr_top, lbr_from[LBR_DEPTH], lbr_to[LBR_DEPTH];
+    /* smm.c */
+    uint64_t area_late, index_kept; /* for defects */
+    bool in_smm, lose_next;         /* lose_next: for a defect */
+    uint64_t smi_count;
+    bool lbr_leaks; /* for a defect: frozen, and yet it moves */
+    struct perfmon perf;
+    unsigned interrupt_causes; /* INTERRUPT_...: one is due at the next boundary */
+};
+
+/* walk.c - the guest's memory through its page tables */
+enum access {
+    ACCESS_WRITE = 1,
+    ACCESS_USER = 2,
+    ACCESS_FETCH = 4,
+    ACCESS_IMPLICIT = 8, /* descriptor tables, TSS, the recording area: never with CPL 3 */
+    ACCESS_STACK = 16,   /* a non-canonical address gives #SS instead of #GP */
+    ACCESS_KEEP_AD = 32, /* leave accessed and dirty bits alone */
+    ACCESS_AREA = 64     /* of the recording itself; for watch_access alone */
+};
+bool guest_canonical(const struct model_cpu *cpu, uint64_t linear);
+/* Each returns false with cpu->fault set, and then nothing was read or written. */
+bool guest_translate(struct model_cpu *cpu, uint64_t linear, unsigned access,
+                     uint64_t *physical);
+bool guest_read(struct model_cpu *cpu, uint64_t linear, void *to, size_t bytes,
+                unsigned access);
+bool guest_write(struct model_cpu *cpu, uint64_t linear, const void *from, size_t bytes,
+                 unsigned access);
+/* Whether the page's accessed and dirty bits are set already. */
+bool guest_page_used(struct model_cpu *cpu, uint64_t linear);
+/* Whether it selects no other memory type than the first. */
+bool guest_page_cached(struct model_cpu *cpu, uint64_t linear);
+void guest_forget_translations(struct model_cpu *cpu);
+/* Memory that can be read and written twice without harm: no device, no legacy hole. */
+bool guest_is_ram(const struct model_cpu *cpu, uint64_t physical);
+void *guest_physical(const struct model_cpu *cpu, uint64_t physical);
+/* Always false, for "return fault_raise(...)". */
+static inline bool fault_raise(struct model_cpu *cpu, enum vector vector, uint32_t error)
+{
+    cpu->fault = (struct fault){.vector = (uint8_t)vector, .error = error};
+    return false;
+}
+
+/* state.c - the guest's registers */
+static inline bool guest_long_code(const struct model_cpu *cpu)
+{
+    return cpu->vmcb->save.efer & EFER_LMA && cpu->vmcb->save.cs.attributes & SEGMENT_LONG;
+}
+/* The CPL is SS's DPL; one emulator looks at nothing else. */
+static inline unsigned guest_cpl(const struct model_cpu *cpu)
+{
+    return cpu->vmcb->save.ss.attributes >> SEGMENT_DPL_SHIFT & 3;
+}
+static inline unsigned guest_user_access(const struct model_cpu *cpu)
+{
+    return guest_cpl(cpu) == 3 ? ACCESS_USER : 0;
+}
+static inline enum decode_mode guest_mode(const struct model_cpu *cpu)
+{
+    if (guest_long_code(cpu))
+        return DECODE_64;
+    return cpu->vmcb->save.cs.attributes & SEGMENT_BIG ? DECODE_32 : DECODE_16;
+}
+static inline uint64_t truncate_to(uint64_t value, unsigned bytes)
+{
+    return bytes >= 8 ? value : value & ((1ull << (8 * bytes)) - 1);
+}
+uint64_t guest_code_linear(const struct model_cpu *cpu, uint64_t rip);
+uint64_t guest_next_rip(const struct model_cpu *cpu, const struct insn *insn);
+uint64_t guest_segment_base(struct model_cpu *cpu, unsigned segment);
+
+/* segment.c - descriptors */
+struct descriptor {
+    uint16_t selector;
+    uint16_t attributes;
+    uint32_t limit;
+    uint64_t base;
+    uint64_t linear; /* of the descriptor itself */
+};
+bool descriptor_read(struct model_cpu *cpu, uint16_t selector, uint32_t error_extra,
+                     struct descriptor *out);
+void descriptor_load(struct model_cpu *cpu, struct vmcb_segment *segment,
+                     const struct descriptor *descriptor, uint16_t selector);
+unsigned descriptor_dpl(uint16_t attributes);
+void segment_load_null(struct vmcb_segment *segment, uint16_t selector, unsigned dpl);
+void cpl_set(struct model_cpu *cpu, unsigned cpl);
+
+/* record.c - the trace */
+enum transfer_kind {
+    TRANSFER_JUMP, /* every near transfer, and far ones without an event */
+    TRANSFER_EXCEPTION,
+    TRANSFER_DEBUG,
+    TRANSFER_INTERRUPT,
+    TRANSFER_NMI,
+    TRANSFER_SOFTWARE
+};
+struct transfer {
+    uint64_t from, to; /* linear */
+    uint8_t cpl_before, cpl_after;
+    uint8_t kind;                /* enum transfer_kind */
+    uint8_t class;               /* enum insn_class of a TRANSFER_JUMP */
+    uint8_t length;              /* of the instruction, 0 for events */
+    uint8_t prefix_bytes;        /* before its opcode */
+    bool from_legacy, to_legacy; /* not in 64-bit code */
+};
+bool recording_wanted(const struct model_cpu *cpu);
+void record_enable(struct model_cpu *cpu);
+/* late.c - by policy: the time of a store; a record that is held back, true when it was; until
+ * the next one or a serialising instruction */
+void record_hold_up(void);
+/* The index behind a record, as a defect has it; else after. */
+uint64_t record_bent_index(struct model_cpu *cpu, uint64_t after, uint64_t base, uint64_t index,
+                           uint64_t bytes);
+/* By a defect: true when it dealt with the store; *done is false when that faulted. */
+bool record_stale(struct model_cpu *cpu, uint64_t place, const uint8_t *bytes, size_t count,
+                  unsigned access, bool *done);
+/* By policy: IA32_DS_AREA is 0, and that is a page fault; cpu->fault is set. */
+bool record_nowhere(struct model_cpu *cpu);
+bool record_held(struct model_cpu *cpu, uint64_t place, const uint8_t *bytes, size_t count);
+void record_serialise(struct model_cpu *cpu);
+/* lost.c - asked once for each transfer that would be stored */
+bool record_lost(struct model_cpu *cpu, const struct transfer *transfer);
+/* False when the policy says that the failed store is an exception: cpu->fault is set. */
+bool record_transfer(struct model_cpu *cpu, const struct transfer *transfer);
+
+/* branch_stack.c - the last-branch stack; its registers fault like any MSR */
+bool branch_stack_exists(void);
+void branch_stack_push(struct model_cpu *cpu, const struct transfer *transfer);
+/* Whether its filter lets the transfer through. */
+bool branch_stack_selects(const struct model_cpu *cpu, const struct transfer *transfer);
+bool branch_stack_read(struct model_cpu *cpu, uint32_t index, uint64_t *value);
+bool branch_stack_write(struct model_cpu *cpu, uint32_t index, uint64_t value);
+
+/* watch.c - data breakpoints while stepping; hits gather in cpu->watch_hits */
+bool watch_any(const struct model_cpu *cpu);
+void watch_access(struct model_cpu *cpu, uint64_t linear, size_t bytes, unsigned access);
+/* Lends DR1 to DR3 to the guest's watches; returns their bits of DR7. */
+uint64_t watch_arm(struct model_cpu *cpu);
+/* What the processor found, by its DR6. */
+void watch_taken(struct model_cpu *cpu, uint64_t dr6);
+
+/* deliver.c - interrupts and exceptions */
+enum event_kind {
+    EVENT_FAULT,
+    EVENT_TRAP,
+    EVENT_SOFTWARE, /* INT n, INT3, INTO: the gate's DPL counts */
+    EVENT_ICEBP,    /* INT1 */
+    EVENT_INTERRUPT,
+    EVENT_NMI_TAKEN
+};
+struct event {
+    uint8_t vector;
+    uint8_t kind; /* enum event_kind */
+    uint32_t error;
+    uint64_t address;     /* for CR2 */
+    uint64_t return_rip;  /* pushed */
+    uint64_t restart_rip; /* pushed if the delivery itself faults */
+    uint64_t from_rip;    /* recorded */
+};
+void deliver(struct model_cpu *cpu, const struct event *event);
+void deliver_fault(struct model_cpu *cpu); /* cpu->fault, at the current RIP */
+void deliver_debug_trap(struct model_cpu *cpu, uint64_t dr6_bits, uint64_t from_rip);
+
+/* emulate.c - instructions carried out by software */
+bool is_emulated(const struct insn *insn);
+void carry_out(struct model_cpu *cpu, const struct insn *insn);
+bool transfer_to(struct model_cpu *cpu, const struct insn *insn, uint64_t rip);
+uint64_t recorded_address(const struct model_cpu *cpu, uint64_t rip); /* linear */
+void transfer_finish(struct model_cpu *cpu, const struct insn *insn, uint64_t from,
+                     unsigned cpl_before);
+
+/* operand.c - registers, memory operands, the stack */
+bool operand_load(struct model_cpu *cpu, const struct insn *insn, unsigned offset,
+                  unsigned bytes, uint64_t *value);
+uint64_t effective_address(const struct model_cpu *cpu, const struct insn *insn);
+bool stack_read(struct model_cpu *cpu, uint64_t offset, void *to, size_t bytes);
+bool stack_push(struct model_cpu *cpu, uint64_t value, unsigned bytes);
+void stack_set(struct model_cpu *cpu, uint64_t rsp);
+bool stack_is_64(const struct model_cpu *cpu);
+uint64_t stack_linear(const struct model_cpu *cpu, uint64_t rsp);
+
+/* alu.c - results; the flags of mask are set in the guest's RFLAGS */
+uint64_t alu_add(struct model_cpu *cpu, uint64_t a, uint64_t b, uint64_t carry, unsigned bytes,
+                 uint64_t mask);
+uint64_t alu_subtract(struct model_cpu *cpu, uint64_t a, uint64_t b, uint64_t borrow,
+                      unsigned bytes, uint64_t mask);
+uint64_t alu_operate(struct model_cpu *cpu, unsigned operation, uint64_t a, uint64_t b,
+                     unsigned bytes);
+uint64_t alu_shift(struct model_cpu *cpu, unsigned operation, uint64_t value, unsigned count,
+                   unsigned bytes);
+
+/* simple.c - false when the processor must do it; then nothing has changed */
+bool carry_out_simple(struct model_cpu *cpu, const struct insn *insn);
+
+/* far.c, syscall.c, system.c - each false with cpu->fault set */
+bool far_jump(struct model_cpu *cpu, const struct insn *insn);
+/* task.c */
+enum task_way { TASK_JUMP, TASK_CALL, TASK_RETURN };
+bool task_descriptor(const struct model_cpu *cpu, const struct descriptor *descriptor);
+bool task_switch(struct model_cpu *cpu, const struct descriptor *target, enum task_way way,
+                 uint64_t next_rip);
+bool task_return(struct model_cpu *cpu, const struct insn *insn); /* IRET with NT */
+/* CS:IP of real mode; limit and attributes stay. */
+void code_load_real(struct model_cpu *cpu, uint16_t segment, uint64_t ip);
+bool far_return(struct model_cpu *cpu, const struct insn *insn);
+bool interrupt_return(struct model_cpu *cpu, const struct insn *insn);
+bool system_call(struct model_cpu *cpu, const struct insn *insn);
+bool system_return(struct model_cpu *cpu, const struct insn *insn);
+bool fast_call(struct model_cpu *cpu, const struct insn *insn);
+bool fast_return(struct model_cpu *cpu, const struct insn *insn);
+bool push_flags(struct model_cpu *cpu, const struct insn *insn);
+bool pop_flags(struct model_cpu *cpu, const struct insn *insn);
+bool change_interrupt_flag(struct model_cpu *cpu, const struct insn *insn);
+bool load_stack_segment(struct model_cpu *cpu, const struct insn *insn);
+bool halt(struct model_cpu *cpu, const struct insn *insn);
+
+/* step.c - one boundary to the next */
+void step(struct model_cpu *cpu);
+void step_begin(struct model_cpu *cpu);
+void step_end(struct model_cpu *cpu);
+
+/* exit.c, msr.c, cpuid.c */
+void handle_exit(struct model_cpu *cpu);
+void raise_at_exit(struct model_cpu *cpu, enum vector vector, uint32_t error);
+void instruction_done(struct model_cpu *cpu);
+void cpuid_exit(struct model_cpu *cpu);
+void rdpmc_exit(struct model_cpu *cpu);
+bool msr_read(struct model_cpu *cpu, uint32_t index, uint64_t *value);
+bool msr_write(struct model_cpu *cpu, uint32_t index, uint64_t value);
+
+/* smm.c - an access to the port that raises system-management interrupts */
+#define PORT_SMI_COMMAND 0xb2
+void smm_port_exit(struct model_cpu *cpu);
+
+/* apic.c - the interrupt of performance monitoring */
+void interrupt_request(struct model_cpu *cpu, unsigned cause); /* once the instruction ends */
+void interrupt_send(struct model_cpu *cpu);
+void interrupt_entry_reset(uint32_t value);
+
+/* machine.c and svm.asm - what only the real processor can do */
+void machine_save_hidden(struct model_cpu *cpu); /* FS, GS, TR, LDTR, SYSCALL MSRs to VMCB */
+void machine_load_hidden(struct model_cpu *cpu);
+void machine_window(struct model_cpu *cpu, bool interrupts);
+void machine_unblock_nmi(void);
+void machine_run(struct model_cpu *cpu);
+_Noreturn void machine_shutdown(void);
+_Noreturn void machine_panic(struct model_cpu *cpu, const char *reason, uint64_t detail);
+
+#endif
