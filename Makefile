@@ -33,7 +33,8 @@ LDFLAGS = -nostdlib -shared -Bsymbolic -znocombreloc -znorelro --hash-style=sysv
           -zpack-relative-relocs --gc-sections --build-id=none --no-undefined -z noexecstack \
           --orphan-handling=error -T linker.ld
 # A state that git knows names the image; outside a checkout it is "unknown".
-VERSION = $(shell git describe --always --dirty --match 'v*' 2>/dev/null || echo unknown)
+VERSION = $(shell cat VERSION)-$(shell git describe --always --dirty --exclude '*' 2>/dev/null \
+            || echo unknown)
 
 ROOMS = check oracle fixture suite options program fuzz bench checks gdb
 DIRS = boot hw hw/model $(addprefix hw/model/,processor bts perfmon host trial) ds guest \
@@ -172,6 +173,10 @@ sign: $(IMAGE)
 check: $(IMAGE) host-tests wtr examples
 	$(PYTHON) harness/dev/check.py --out $(OUT) $(if $(ONLY),--only "$(ONLY)")
 
+# The pages that are made from the image's own tables.
+docs: host-tests wtr
+	$(PYTHON) harness/dev/docs.py --out $(OUT) --write
+
 # --- unit tests on the host, under the sanitizers
 
 HOST_CFLAGS = -std=gnu11 -g -O1 -fsanitize=address,undefined -fno-sanitize-recover=all \
@@ -218,9 +223,10 @@ help:
 	@echo 'make wtr          the host tool for traces, at $(OUT)/wtr'
 	@echo 'make vectors      traces with expected readings, for debuggers and decoders'
 	@echo 'make check        the suite, its unit tests and its failures on purpose; ONLY=PATTERN'
+	@echo 'make docs         the pages of docs/ that are made from source'
 	@echo 'make clean        remove $(OUT)'
 
 FORCE:
 .PHONY: all deps run-qemu image sign debug bench defects policies fuzz check wtr host-tests
-.PHONY: trace profile gdb vectors mutants clean help FORCE
+.PHONY: trace profile gdb vectors mutants docs clean help FORCE
 .DELETE_ON_ERROR:

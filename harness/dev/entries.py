@@ -77,6 +77,7 @@ def style_entries(out):
         Entry("style", [sys.executable, "harness/dev/style.py", "--out", out]),
         Entry("format", ["sh", "-c", "git ls-files -z '*.c' '*.h' | xargs -0 "
                          "clang-format --dry-run -Werror"]),
+        Entry("docs", [sys.executable, "harness/dev/docs.py", "--out", out]),
         Entry("deps", ["harness/deps.sh"], wants=["^deps: nothing is missing$"]),
     ]
 

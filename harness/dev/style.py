@@ -23,9 +23,9 @@ FUNCTION_LIMIT = 100        # none may be
 
 COMMENT = {".c": "/*", ".h": "/*", ".def": "/*", ".ld": "/*", ".asm": ";",
            ".inc": ";", ".py": '"""', ".sh": "#", ".mk": "#", ".gdb": "#", ".yml": "#",
-           ".js": "/*", ".css": "/*", ".html": "<!--"}
+           ".1": '.\\"', ".js": "/*", ".css": "/*", ".html": "<!--"}
 BY_NAME = {"Makefile": ".mk", "run": ".sh", ".clang-format": ".mk", ".gitignore": ".mk"}
-EXEMPT_FROM_HEADER = {"LICENSE", ".clang-format", ".gitignore"}
+EXEMPT_FROM_HEADER = {"LICENSE", "VERSION", ".clang-format", ".gitignore"}
 NO_HEADER = {".md", ".json", ".log", ".xsd", ".txt", ".bin", ".tap"}
 
 # What each folder may include besides itself.  hw/model stands alone.

@@ -278,7 +278,7 @@ static bool parse_one(struct options *o, char *word, char *error, size_t error_b
     wanted = set_option(o, word, equals + 1, &unknown);
     if (unknown)
         fmt(error, error_bytes,
-            "unknown option '%.40s': did you mean %s=? README.md lists them all", word,
+            "unknown option '%.40s': did you mean %s=? docs/options.md lists them all", word,
             nearest(word));
     else if (wanted)
         fmt(error, error_bytes, "option '%.20s' has the value '%.40s', wanted %s", word,

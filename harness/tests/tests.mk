@@ -195,3 +195,7 @@ test_ds_session_pebs_SRCS := $(UNIT)/test_ds_session_pebs.c $(FAKE_SRCS) $(DS_SR
 
 HOST_TESTS += test_madt
 test_madt_SRCS := $(UNIT)/test_madt.c boot/madt.c
+
+# No test: prints a page of docs/ from the model's tables.
+HOST_TESTS += trials_page
+trials_page_SRCS := harness/dev/trials_page.c $(addprefix hw/model/trial/,defect.c policy.c)
