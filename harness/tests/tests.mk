@@ -109,7 +109,7 @@ record_ptrace_SRCS = harness/tests/traced/record_ptrace.c
 
 HOST_TESTS += test_model_store
 test_model_store_SRCS := $(UNIT)/test_model_store.c $(addprefix hw/model/,bts/record.c \
-    bts/delayed_store.c bts/dropped_records.c host/msr.c bts/branch_stack.c \
+    bts/record_filter.c bts/delayed_store.c bts/dropped_records.c host/msr.c bts/branch_stack.c \
     perfmon/perfmon.c perfmon/count.c perfmon/pebs.c processor/decode.c processor/opcodes.c \
     processor/walk.c processor/watch.c processor/state.c trial/config.c trial/policy.c \
     trial/defect.c)
@@ -132,7 +132,8 @@ test_model_legacy_SRCS = $(UNIT)/test_model_legacy.c $(filter-out \
     %/test_model_events.c,$(test_model_events_SRCS))
 HOST_TESTS += test_model_events
 test_model_events_SRCS := $(UNIT)/test_model_events.c $(addprefix \
-    hw/model/,processor/deliver.c processor/emulate.c processor/far.c processor/task.c \
+    hw/model/,processor/deliver.c processor/emulate.c processor/far.c \
+    processor/far_return.c processor/task.c \
     processor/syscall.c processor/system.c processor/operand.c processor/segment.c \
     processor/state.c processor/walk.c processor/watch.c processor/decode.c \
     processor/opcodes.c trial/config.c trial/policy.c trial/defect.c perfmon/perfmon.c \

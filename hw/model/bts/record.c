@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* The trace: which transfers are stored, where, and when the interrupt is due.
+/* The trace: what is stored of a transfer, where, and when the interrupt is due.
  *
- * Source: SDM Vol. 3, "Branch Trace Store (BTS)", "CPL-Qualified Branch Trace Mechanism",
- * "BTS and DS Save Area", "Setting Up the BTS Buffer". Every address is linear and goes
- * through the page tables in force at that moment. */
+ * Source: SDM Vol. 3, "Branch Trace Store (BTS)", "BTS and DS Save Area", "Setting Up the BTS
+ * Buffer". Every address is linear and goes through the page tables in force at that
+ * moment. */
+#include "hw/model/bts/record_filter.h"
 #include "hw/model/processor/cpu.h"
 #include "hw/model/trial/defect.h"
 #include "hw/model/trial/feature_gate.h"
@@ -15,54 +16,6 @@ enum { WORD_FROM, WORD_TO, WORD_FLAGS, WORD_COUNT };
 
 #define RECORD_PREDICTED 0x10u
 #define UPPER_HALF       0xffffffff00000000ull
-/* Both OFF bits as they act, whatever the register reads. */
-static bool level_is_off(const struct model_cpu *cpu, unsigned cpl)
-{
-    if (cpl != 3 && defect(DEFECT_RINGS_12_OS))
-        cpl = 0;
-    bool off_os = cpu->debugctl & DEBUGCTL_OFF_OS;
-    bool off_usr = cpu->debugctl & DEBUGCTL_OFF_USR;
-    if (defect(DEFECT_OFF_OS_IGNORED))
-        off_os = false;
-    if (defect(DEFECT_OFF_USR_IGNORED))
-        off_usr = false;
-    if (defect(DEFECT_OFF_SWAPPED))
-        return cpl == 0 ? off_usr : off_os;
-    return cpl == 0 ? off_os : off_usr;
-}
-
-static bool enabled(const struct model_cpu *cpu)
-{
-    if (defect(DEFECT_REAL_LOST) && !(cpu->vmcb->save.cr0 & CR0_PE))
-        return false;
-    if (cpu->in_smm && !defect(DEFECT_SMM_RECORDED))
-        return false;
-    bool tr = cpu->debugctl & DEBUGCTL_TR || defect(DEFECT_TR_IGNORED);
-    bool bts = cpu->debugctl & DEBUGCTL_BTS || defect(DEFECT_BTS_IGNORED);
-    return tr && bts && cpu->debugctl & (DEBUGCTL_TR | DEBUGCTL_BTS);
-}
-
-bool recording_wanted(const struct model_cpu *cpu)
-{
-    return enabled(cpu) && !(level_is_off(cpu, 0) && level_is_off(cpu, 3));
-}
-
-static bool filtered(const struct model_cpu *cpu, const struct transfer *t)
-{
-    bool old_off = level_is_off(cpu, t->cpl_before), new_off = level_is_off(cpu, t->cpl_after);
-    if (defect(DEFECT_OFF_USR_LOOP) && t->kind == TRANSFER_JUMP && t->class == INSN_LOOP)
-        new_off = old_off = false;
-    switch (policy(POLICY_CROSSING)) {
-    case CROSSING_OLD:
-        return old_off;
-    case CROSSING_BOTH:
-        return old_off || new_off;
-    case CROSSING_EITHER:
-        return old_off && new_off;
-    default:
-        return new_off;
-    }
-}
 
 /* --- the words, and defects that bend them --- */
 
@@ -383,7 +336,7 @@ bool record_transfer(struct model_cpu *cpu, const struct transfer *transfer)
     branch_stack_push(cpu, transfer);
     if (policy(POLICY_LBR_SELECT) == SELECT_BTS_TOO && !branch_stack_selects(cpu, transfer))
         return true;
-    if (!enabled(cpu) || filtered(cpu, transfer) || record_lost(cpu, transfer))
+    if (!record_enabled(cpu) || record_filtered(cpu, transfer) || record_lost(cpu, transfer))
         return true;
     struct fault kept = cpu->fault;
     unsigned access = area_access(transfer);

@@ -1,0 +1,14 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* Which transfers are recorded. */
+#ifndef WAYMARK_HW_MODEL_RECORD_FILTER_H
+#define WAYMARK_HW_MODEL_RECORD_FILTER_H
+
+#include "hw/model/processor/cpu.h"
+
+/* Whether the trace is on at all, whatever its filters say. */
+bool record_enabled(const struct model_cpu *cpu);
+
+/* Whether the filters by level keep the transfer out. */
+bool record_filtered(const struct model_cpu *cpu, const struct transfer *t);
+
+#endif
