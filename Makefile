@@ -182,21 +182,21 @@ docs: host-tests wtr
 HOST_CFLAGS = -std=gnu11 -g -O1 -fsanitize=address,undefined -fno-sanitize-recover=all \
               -Wall -Wextra -Werror -I. -DWAYMARK_HOST
 
-# gcc's -MF keeps the headers of the last source only, so every test waits for every header.
-HOST_HEADERS = $(wildcard $(addsuffix /*.h,$(DIRS) harness/tracefile harness/tests/fakes))
-
 include harness/tests/tests.mk
 include harness/wtr/wtr.mk
 include guest/runtime/runtime.mk
 host-tests: $(HOST_TESTS:%=$(OUT)/host/%)
 
 define host_test
-$(OUT)/host/$(1): $$($(1)_SRCS) $$(HOST_HEADERS) Makefile harness/tests/tests.mk | $(DEPS_FIRST)
+$(OUT)/host/$(1): $$($(1)_SRCS) Makefile harness/tests/tests.mk | $(DEPS_FIRST)
 	@mkdir -p $$(@D)
+	@# Not -MMD: of several sources it keeps the headers of the last.
+	@$$(CC) $$(HOST_CFLAGS) $$($(1)_CFLAGS) -MM -MP -MT $$@ $$($(1)_SRCS) >$$@.d
 	$$(call say,HOSTCC,$(1))$$(CC) $$(HOST_CFLAGS) $$($(1)_CFLAGS) -o $$@ \
 	    $$($(1)_SRCS) $$($(1)_LIBS)
 endef
 $(foreach test,$(HOST_TESTS),$(eval $(call host_test,$(test))))
+-include $(HOST_TESTS:%=$(OUT)/host/%.d)
 
 # Also from where nothing was ever built: a mistyped OUT= must not remove a stranger's folder.
 clean:

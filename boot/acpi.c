@@ -55,7 +55,7 @@ struct __attribute__((packed)) generic_address {
 enum { SPACE_MEMORY = 0, SPACE_PORTS = 1 };
 
 static const EFI_GUID acpi_20 = {
-    0x8868e871, 0xe4f1, 0x11d3, {0xbc, 0x22, 0x00, 0x80, 0xc7, 0x3c, 0x88, 0x81}};
+    0x8868E871, 0xE4F1, 0x11D3, {0xBC, 0x22, 0x00, 0x80, 0xC7, 0x3C, 0x88, 0x81}};
 
 /* The root table with 64-bit entries; every machine with UEFI has one. */
 static const struct header *root(void)
@@ -64,7 +64,7 @@ static const struct header *root(void)
         EFI_CONFIGURATION_TABLE *entry = &firmware_table->ConfigurationTable[i];
         const struct pointer *p = entry->VendorTable;
 
-        if (memcmp(&entry->VendorGuid, &acpi_20, sizeof(acpi_20)) == 0 && p != NULL &&
+        if (memcmp(&entry->VendorGuid, &acpi_20, sizeof(acpi_20)) == 0 && p &&
             p->revision >= 2 && p->xsdt != 0)
             return (const struct header *)(uintptr_t)p->xsdt;
     }
@@ -73,7 +73,7 @@ static const struct header *root(void)
 
 static bool sane(const struct header *table)
 {
-    return table != NULL && table->bytes >= sizeof(*table) && table->bytes <= TABLE_BYTES_MAX;
+    return table && table->bytes >= sizeof(*table) && table->bytes <= TABLE_BYTES_MAX;
 }
 
 /* Entry number index of the root table; NULL behind the last one. */
@@ -105,7 +105,7 @@ const struct firmware_table_entry *acpi_list(size_t *count)
     const struct header *table;
 
     *count = 0;
-    for (size_t i = 0; (table = table_at(i)) != NULL; i++) {
+    for (size_t i = 0; (table = table_at(i)); i++) {
         struct firmware_table_entry *entry = &list[*count];
 
         if (!sane(table))
@@ -124,7 +124,7 @@ static const struct header *find(const char *signature, size_t least)
 {
     const struct header *table;
 
-    for (size_t i = 0; (table = table_at(i)) != NULL; i++)
+    for (size_t i = 0; (table = table_at(i)); i++)
         if (sane(table) && table->bytes >= least &&
             memcmp(table->signature, signature, sizeof(table->signature)) == 0)
             return table;
@@ -158,7 +158,7 @@ static bool from_spcr(struct acpi_uart *uart)
     const uint8_t *table = (const uint8_t *)find("SPCR", 52);
     struct generic_address address;
 
-    if (table == NULL || !is_16550(table[36]))
+    if (!table || !is_16550(table[36]))
         return false;
     memcpy(&address, table + 40, sizeof(address));
     return take(&address, "SPCR", uart);
@@ -171,7 +171,7 @@ static bool from_dbg2(struct acpi_uart *uart)
     uint16_t length, type, subtype, offset;
     struct generic_address address;
 
-    if (table == NULL)
+    if (!table)
         return false;
     memcpy(&end, table + 4, sizeof(end));
     memcpy(&at, table + 36, sizeof(at));
@@ -197,8 +197,8 @@ struct madt_processors acpi_processors(void)
 {
     const struct header *table = find("APIC", 44);
 
-    return table == NULL ? (struct madt_processors){0}
-                         : madt_read((const uint8_t *)table, table->bytes);
+    return !table ? (struct madt_processors){0}
+                  : madt_read((const uint8_t *)table, table->bytes);
 }
 
 bool acpi_find_uart(struct acpi_uart *uart)

@@ -27,8 +27,10 @@ struct acpi_uart {
  */
 bool acpi_find_uart(struct acpi_uart *uart);
 
-/* The command port that FADT names; port 0 where it names none (hardware-reduced ACPI). Source:
- * ACPI Specification, "Fixed ACPI Description Table (FADT)". */
+/*
+ * The command port that FADT names; port 0 where it names none (hardware-reduced ACPI). Source:
+ * ACPI Specification, "Fixed ACPI Description Table (FADT)".
+ */
 void acpi_find_smi(struct smi_command *smi);
 
 /* The processors of the MADT; all zeros where there is none. */

@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Finding the options: the file beside the image, on a volume or a server, or in \EFI\BOOT;
- * then the load options. */
+/*
+ * Finding the options: the file beside the image, on a volume or a server, or in \EFI\BOOT;
+ * then the load options.
+ */
 #include "boot/config.h"
 
 #include "boot/firmware.h"
@@ -110,9 +112,9 @@ static enum text_kind shell_words(char *text, size_t bytes, bool *from_shell)
         firmware_protocol(firmware_image, (EFI_GUID)EFI_SHELL_PARAMETERS_PROTOCOL_GUID);
     size_t end = 0;
 
-    *from_shell = shell != NULL;
+    *from_shell = shell;
     text[0] = 0;
-    if (shell == NULL)
+    if (!shell)
         return TEXT_EMPTY;
     for (UINTN i = 1; i < shell->Argc; i++) {
         size_t units = 0;
@@ -139,7 +141,7 @@ static bool read_load_options(struct options *options, char *error, size_t error
     bool from_shell;
     enum text_kind kind = shell_words(text, sizeof(text), &from_shell);
 
-    if (!from_shell && firmware_loaded != NULL) {
+    if (!from_shell && firmware_loaded) {
         kind = load_options_text(firmware_loaded->LoadOptions, firmware_loaded->LoadOptionsSize,
                                  text, sizeof(text));
         volume_image_name(file_name, sizeof(file_name));

@@ -9,8 +9,10 @@
 #include <stdbool.h>
 #include <stddef.h>
 
-/* The log grows in this buffer; when it is full one line says so and later lines are lost to
- * it, not to the serial port. */
+/*
+ * The log grows in this buffer; when it is full one line says so and later lines are lost to
+ * it, not to the serial port.
+ */
 void console_init(char *log, size_t bytes);
 
 /* One line without its end. Legal in both modes; the bytes on the wire end in CR LF. */

@@ -83,7 +83,7 @@ static const char *make_folder(const char *signature)
     if (status != EFI_SUCCESS)
         return failure("waymark", status);
     info = volume_file_info(parent);
-    if (info != NULL && (info->Attribute & EFI_FILE_DIRECTORY) == 0) {
+    if (info && (info->Attribute & EFI_FILE_DIRECTORY) == 0) {
         parent->Close(parent);
         return "waymark on the boot volume is a file";
     }
@@ -114,11 +114,11 @@ void files_open(const char *signature)
 {
     const char *why = volume_unusable();
 
-    if (why == NULL)
+    if (!why)
         why = make_folder(signature);
-    if (why == NULL)
+    if (!why)
         why = make_files();
-    open = why == NULL;
+    open = !why;
     if (open)
         console_print("# results: waymark/%s on the boot volume", folder_name);
     else
@@ -158,7 +158,7 @@ static EFI_STATUS rewrite(EFI_FILE_HANDLE file, const char *bytes, size_t count)
     if (status != EFI_SUCCESS)
         return status;
     info = volume_file_info(file);
-    if (info == NULL)
+    if (!info)
         return EFI_DEVICE_ERROR;
     if (info->FileSize <= count)
         return EFI_SUCCESS;
@@ -236,7 +236,7 @@ bool files_add(const char *name)
 
 bool files_append(const void *bytes, size_t count)
 {
-    return added != NULL && write_all(added, bytes, count) == EFI_SUCCESS &&
+    return added && write_all(added, bytes, count) == EFI_SUCCESS &&
            added->Flush(added) == EFI_SUCCESS;
 }
 
@@ -310,7 +310,7 @@ const char *files_close(void)
     open = false;
     for (int i = 0; i < FILE_COUNT; i++) {
         files[i]->Close(files[i]);
-        if (!written || wrong != NULL)
+        if (!written || wrong)
             continue;
         judged_at = 0;
         if (open_in(folder, names[i], false, &judged) != EFI_SUCCESS) {

@@ -23,8 +23,7 @@ void *firmware_protocol(EFI_HANDLE handle, EFI_GUID guid)
 {
     void *interface = NULL;
 
-    if (handle == NULL ||
-        firmware_boot->HandleProtocol(handle, &guid, &interface) != EFI_SUCCESS)
+    if (!handle || firmware_boot->HandleProtocol(handle, &guid, &interface) != EFI_SUCCESS)
         return NULL;
     return interface;
 }
@@ -66,7 +65,7 @@ void firmware_ascii(char *to, size_t bytes, const CHAR16 *from)
 {
     size_t i = 0;
 
-    for (; from != NULL && from[i] != 0 && i + 1 < bytes; i++)
+    for (; from && from[i] != 0 && i + 1 < bytes; i++)
         to[i] = from[i] >= 0x20 && from[i] < 0x7F ? (char)from[i] : '?';
     to[i] = 0;
 }

@@ -28,7 +28,8 @@ void *firmware_protocol(EFI_HANDLE handle, EFI_GUID guid);
  */
 size_t firmware_handles(EFI_GUID guid, EFI_HANDLE *handles, size_t max);
 
-/* The first node of a device path of that type, NULL when there is none; and a node's length.
+/*
+ * The first node of a device path of that type, NULL when there is none; and a node's length.
  */
 const EFI_DEVICE_PATH *firmware_path_node(const EFI_DEVICE_PATH *path, unsigned type,
                                           unsigned subtype);
@@ -51,8 +52,10 @@ const char *firmware_secure_boot(void);
 /* True when a timer event set for ms milliseconds is signalled; waits four times as long. */
 bool firmware_timer_works(unsigned ms);
 
-/* True when the UEFI shell started the image: the screen stays and there is somebody to read
- * it. */
+/*
+ * True when the UEFI shell started the image: the screen stays and there is somebody to read
+ * it.
+ */
 bool firmware_is_shell(void);
 
 /* Powers the machine off; returns only when firmware does not know how. */

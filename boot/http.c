@@ -50,7 +50,7 @@ static bool take_address(const EFI_DEVICE_PATH *path)
     const EFI_DEVICE_PATH *node = firmware_path_node(path, MESSAGING_DEVICE_PATH, MSG_IPv4_DP);
     const uint8_t *raw = (const uint8_t *)node;
 
-    if (node == NULL || firmware_path_bytes(node) < BYTES ||
+    if (!node || firmware_path_bytes(node) < BYTES ||
         memcmp(raw + LOCAL_AT, "\0\0\0\0", 4) == 0)
         return false;
     memset(&address, 0, sizeof(address));
@@ -68,7 +68,7 @@ bool http_open(const EFI_DEVICE_PATH *path, const char *url, char *folder, size_
     if (firmware_boot->LocateDevicePath(&guid, &rest, &card) != EFI_SUCCESS)
         return false;
     binding = firmware_protocol(card, guid);
-    if (binding == NULL || !take_address(path) ||
+    if (!binding || !take_address(path) ||
         !url_split(url, host, sizeof(host), base, sizeof(base)))
         return false;
     fmt(folder, bytes, "%s", base);
@@ -103,7 +103,7 @@ static EFI_STATUS ask(struct exchange *x, enum http_method method, const char *n
     firmware_wide(wide, URL_UNITS, url);
     fmt(length, sizeof(length), "%zu", count);
     x->message = (struct http_message){.data.request = &request,
-                                       .header_count = body == NULL ? 2 : 4,
+                                       .header_count = !body ? 2 : 4,
                                        .headers = headers,
                                        .body_bytes = count,
                                        .body = (void *)body};
@@ -133,7 +133,7 @@ static void take_headers(struct exchange *x)
         firmware_boot->FreePool(x->message.headers[i].name);
         firmware_boot->FreePool(x->message.headers[i].value);
     }
-    if (x->message.headers != NULL)
+    if (x->message.headers)
         firmware_boot->FreePool(x->message.headers);
 }
 
@@ -187,7 +187,7 @@ static EFI_STATUS with_client(struct exchange *x, EFI_STATUS (*use)(struct excha
         return status;
     x->http = firmware_protocol(child, (EFI_GUID)HTTP_GUID);
     x->token.message = &x->message;
-    status = x->http == NULL ? EFI_UNSUPPORTED : x->http->configure(x->http, &config);
+    status = !x->http ? EFI_UNSUPPORTED : x->http->configure(x->http, &config);
     if (status == EFI_SUCCESS)
         status = firmware_boot->CreateEvent(0, 0, NULL, NULL, &x->token.event);
     if (status == EFI_SUCCESS) {

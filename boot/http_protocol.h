@@ -10,16 +10,16 @@
 
 #define HTTP_BINDING_GUID                                                                      \
     {                                                                                          \
-        0xbdc8e6af, 0xd9bc, 0x4379,                                                            \
+        0xBDC8E6AF, 0xD9BC, 0x4379,                                                            \
         {                                                                                      \
-            0xa7, 0x2a, 0xe0, 0xc4, 0xe7, 0x5d, 0xae, 0x1c                                     \
+            0xA7, 0x2A, 0xE0, 0xC4, 0xE7, 0x5D, 0xAE, 0x1C                                     \
         }                                                                                      \
     }
 #define HTTP_GUID                                                                              \
     {                                                                                          \
-        0x7a59b29b, 0x910b, 0x4171,                                                            \
+        0x7A59B29B, 0x910B, 0x4171,                                                            \
         {                                                                                      \
-            0x82, 0x42, 0xa8, 0x5a, 0x0d, 0xf2, 0x5b, 0x5b                                     \
+            0x82, 0x42, 0xA8, 0x5A, 0x0D, 0xF2, 0x5B, 0x5B                                     \
         }                                                                                      \
     }
 

@@ -61,7 +61,7 @@ void journal_load(void)
     char *text;
 
     text = memory_pages(TEXT_BYTES, 4096);
-    if (text == NULL)
+    if (!text)
         return;
     if (volume_open() && volume_read(path, text, &bytes) == EFI_SUCCESS) {
         if (bytes > 0)
@@ -85,7 +85,7 @@ bool journal_gate_enter(void)
     EFI_FILE_HANDLE root, made;
     UINTN bytes = sizeof(text) - 1;
 
-    if (!volume_open() || volume_unusable() != NULL)
+    if (!volume_open() || volume_unusable())
         return true;
     root = volume_root();
     if (root->Open(root, &gate, name, EFI_FILE_MODE_READ, 0) == EFI_SUCCESS) {
@@ -107,7 +107,7 @@ bool journal_gate_enter(void)
 
 void journal_gate_leave(void)
 {
-    if (gate != NULL)
+    if (gate)
         gate->Delete(gate);
     gate = NULL;
 }
@@ -134,7 +134,7 @@ static bool step_in_variable(const char *text, size_t bytes)
 {
     const char *why = nvram_step(text, bytes);
 
-    if (why == NULL)
+    if (!why)
         return true;
     console_print("# journal: %s: a hang will end the run", why);
     platform_journal(NULL, NULL);
@@ -145,7 +145,7 @@ static void open_variable(const char *text, size_t bytes, bool anew)
 {
     const char *why = nvram_open(text, bytes, anew);
 
-    in_variable = why == NULL;
+    in_variable = !why;
     if (in_variable) {
         platform_journal(step_in_variable, step_in_variable);
         console_print("# journal: in a variable of the firmware, which leaves out what hung "
@@ -181,7 +181,7 @@ void journal_open(void)
 void journal_remove(void)
 {
     platform_journal(NULL, NULL);
-    if (file != NULL)
+    if (file)
         file->Delete(file);
     file = NULL;
     if (in_variable)

@@ -47,7 +47,7 @@ static enum text_kind decode(const uint8_t *data, size_t units, size_t unit_byte
 
 enum text_kind load_options_text(const void *data, size_t bytes, char *out, size_t out_bytes)
 {
-    if (data == NULL)
+    if (!data)
         bytes = 0;
     return decode(data, bytes / 2, 2, true, out, out_bytes);
 }
@@ -90,7 +90,7 @@ static bool is_program_name(const char *word, size_t count, const char *file_nam
     for (size_t i = 0; i < count; i++)
         if (word[i] == '\\' || word[i] == '/' || word[i] == ':')
             folder = i + 1;
-    if (file_name == NULL || folder == count)
+    if (!file_name || folder == count)
         return false;
     name = strlen(file_name);
     if (name > tail && same(file_name + name - tail, ending, tail))
@@ -107,7 +107,7 @@ const char *skip_program_name(const char *text, const char *file_name)
     word = text;
     if (*word == '"') {
         end = strchr(++word, '"');
-        if (end == NULL)
+        if (!end)
             return text;
     } else {
         for (end = word; *end != 0 && !is_space(*end); end++)

@@ -28,13 +28,13 @@ static bool start_output(void)
 
     outputs_open(&options);
     log = memory_pages(bytes, 4096);
-    if (log == NULL) {
+    if (!log) {
         bytes = LOG_BYTES_SMALL;
         log = memory_pages(bytes, 4096);
     }
-    if (log != NULL)
+    if (log)
         console_init(log, bytes);
-    return log != NULL;
+    return log;
 }
 
 static void flush(void)
@@ -83,9 +83,9 @@ static void end_run(void)
     wrong = files_close();
     not_sent = upload_close();
     journal_remove();
-    if (wrong != NULL)
+    if (wrong)
         console_ahead(wrong);
-    if (not_sent != NULL)
+    if (not_sent)
         console_ahead(not_sent);
     console_release();
 }
@@ -112,7 +112,7 @@ static void run(bool options_good, const char *usage)
     }
     platform_provider();
     why = options.program[0] ? program_prepare(&options) : NULL;
-    if (why != NULL) {
+    if (why) {
         harness_usage(platform, why);
         return;
     }

@@ -27,7 +27,7 @@ static unsigned used_count;
 
 static void *remember(void *block, size_t bytes)
 {
-    if (block != NULL) {
+    if (block) {
         blocks[block_count].address = (EFI_PHYSICAL_ADDRESS)(uintptr_t)block;
         blocks[block_count++].pages = (bytes + PAGE_BYTES - 1) / PAGE_BYTES;
     }

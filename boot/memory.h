@@ -17,12 +17,15 @@ void *memory_pages(size_t bytes, size_t alignment);
 /* The same below 1 MiB, page-aligned. */
 void *memory_pages_low(size_t bytes);
 
-/* The same, but kept for ever: for what the processor may still refer to after the hand-back.
+/*
+ * The same, but kept for ever: for what the processor may still refer to after the hand-back.
  */
 void *memory_pages_kept(size_t bytes, size_t alignment);
 
-/* First byte behind the highest RAM of the memory map, at least 4 GiB, 2 MiB-aligned; 0 when
- * the map cannot be read. */
+/*
+ * First byte behind the highest RAM of the memory map, at least 4 GiB, 2 MiB-aligned; 0 when
+ * the map cannot be read.
+ */
 uint64_t memory_top(void);
 
 /* Whether the range has a byte of the image or of anything that was allocated here. */

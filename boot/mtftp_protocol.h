@@ -11,16 +11,16 @@
 /* The specification's text has a digit less (02e8...) than every implementation. */
 #define MTFTP_BINDING_GUID                                                                     \
     {                                                                                          \
-        0x2fe800be, 0x8f01, 0x4aa6,                                                            \
+        0x2FE800BE, 0x8F01, 0x4AA6,                                                            \
         {                                                                                      \
-            0x94, 0x6b, 0xd7, 0x13, 0x88, 0xe1, 0x83, 0x3f                                     \
+            0x94, 0x6B, 0xD7, 0x13, 0x88, 0xE1, 0x83, 0x3F                                     \
         }                                                                                      \
     }
 #define MTFTP_GUID                                                                             \
     {                                                                                          \
-        0x78247c57, 0x63db, 0x4708,                                                            \
+        0x78247C57, 0x63DB, 0x4708,                                                            \
         {                                                                                      \
-            0x99, 0xc2, 0xa8, 0xb4, 0xa9, 0xa6, 0x1f, 0x6b                                     \
+            0x99, 0xC2, 0xA8, 0xB4, 0xA9, 0xA6, 0x1F, 0x6B                                     \
         }                                                                                      \
     }
 

@@ -49,7 +49,7 @@ bool dhcp_boot(const uint8_t *message, size_t message_bytes, uint8_t server[4], 
         return false;
     name = message + FILE_NAME;
     given = dhcp_option(message, message_bytes, DHCP_BOOT_FILE, &bytes);
-    if (given != NULL)
+    if (given)
         name = given;
     for (; length < bytes && name[length] != 0; length++)
         if (name[length] == '/' || name[length] == '\\')
@@ -60,7 +60,7 @@ bool dhcp_boot(const uint8_t *message, size_t message_bytes, uint8_t server[4], 
     folder[end] = 0;
     memcpy(server, message + NEXT_SERVER, 4);
     given = dhcp_option(message, message_bytes, DHCP_SERVER, &bytes);
-    if (!is_set(server) && given != NULL && bytes == 4)
+    if (!is_set(server) && given && bytes == 4)
         memcpy(server, given, 4);
     return is_set(server);
 }
@@ -71,7 +71,7 @@ bool url_split(const char *url, char *host, size_t host_bytes, char *folder,
     const char *authority = strchr(url, ':');
     size_t length = 0, end = 0;
 
-    if (authority == NULL || authority[1] != '/' || authority[2] != '/')
+    if (!authority || authority[1] != '/' || authority[2] != '/')
         return false;
     authority += 3;
     while (authority[length] && authority[length] != '/' && authority[length] != '?')

@@ -13,9 +13,9 @@
 
 #define IMAGE_PATH_GUID                                                                        \
     {                                                                                          \
-        0xbc62157e, 0x3e33, 0x4fec,                                                            \
+        0xBC62157E, 0x3E33, 0x4FEC,                                                            \
         {                                                                                      \
-            0x99, 0x20, 0x2d, 0x3b, 0x36, 0xd7, 0x50, 0xdf                                     \
+            0x99, 0x20, 0x2D, 0x3B, 0x36, 0xD7, 0x50, 0xDF                                     \
         }                                                                                      \
     }
 
@@ -28,7 +28,7 @@ static void take_card(const EFI_DEVICE_PATH *path)
         firmware_path_node(path, MESSAGING_DEVICE_PATH, MSG_MAC_ADDR_DP);
     const uint8_t *mac = (const uint8_t *)(node + 1);
 
-    if (node != NULL && firmware_path_bytes(node) >= sizeof(*node) + 6)
+    if (node && firmware_path_bytes(node) >= sizeof(*node) + 6)
         fmt(card, sizeof(card), "%02x%02x%02x%02x%02x%02x", mac[0], mac[1], mac[2], mac[3],
             mac[4], mac[5]);
 }
@@ -37,7 +37,7 @@ static void take_card(const EFI_DEVICE_PATH *path)
 static bool image_url(const EFI_DEVICE_PATH *path, char *url)
 {
     const EFI_DEVICE_PATH *node = firmware_path_node(path, MESSAGING_DEVICE_PATH, MSG_URI_DP);
-    size_t bytes = node == NULL ? 0 : firmware_path_bytes(node) - sizeof(*node);
+    size_t bytes = !node ? 0 : firmware_path_bytes(node) - sizeof(*node);
 
     if (bytes == 0 || bytes >= NETWORK_URL_BYTES)
         return false;
@@ -54,7 +54,7 @@ bool network_open(void)
     if (kind != NOT_LOOKED)
         return kind != BY_NONE;
     kind = BY_NONE;
-    if (path == NULL || firmware_loaded == NULL)
+    if (!path || !firmware_loaded)
         return false;
     take_card(path);
     if (card[0] && image_url(path, url) && http_open(path, url, folder, sizeof(folder)))

@@ -11,7 +11,7 @@
 #define ROOM_BYTES (16 * 1024)
 
 static EFI_GUID ours = {
-    0x5f7d9a52, 0x1c3b, 0x4b0e, {0x9d, 0x61, 0x77, 0x61, 0x79, 0x6d, 0x61, 0x72}};
+    0x5F7D9A52, 0x1C3B, 0x4B0E, {0x9D, 0x61, 0x77, 0x61, 0x79, 0x6D, 0x61, 0x72}};
 static CHAR16 name[] = u"WaymarkJournal";
 enum { ATTRIBUTES = EFI_VARIABLE_NON_VOLATILE | EFI_VARIABLE_BOOTSERVICE_ACCESS };
 
@@ -34,7 +34,7 @@ static const char *no_room(void)
     EFI_RUNTIME_SERVICES *services = firmware_table->RuntimeServices;
     UINT64 most, left, largest;
 
-    if (services->QueryVariableInfo == NULL ||
+    if (!services->QueryVariableInfo ||
         services->QueryVariableInfo(ATTRIBUTES, &most, &left, &largest) != EFI_SUCCESS)
         return "the firmware does not tell how much room its variables have";
     if (left < ROOM_BYTES || largest < NVRAM_BYTES + sizeof(name))
@@ -60,9 +60,9 @@ const char *nvram_open(const char *text, size_t bytes, bool anew)
     fixed_bytes = sizeof(value);
     if (anew || nvram_read(value, &fixed_bytes) != EFI_SUCCESS)
         fixed_bytes = 0;
-    if (why == NULL && bytes > sizeof(value) - fixed_bytes)
+    if (!why && bytes > sizeof(value) - fixed_bytes)
         why = "its first lines are too long";
-    if (why != NULL)
+    if (why)
         return why;
     memcpy(value + fixed_bytes, text, bytes);
     fixed_bytes += bytes;

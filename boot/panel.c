@@ -27,9 +27,9 @@ typedef EFI_GRAPHICS_OUTPUT_BLT_PIXEL pixel;
 /* GNU-EFI has no header for fonts. */
 #define HII_FONT_GUID                                                                          \
     {                                                                                          \
-        0xe9ca4775, 0x8657, 0x47fc,                                                            \
+        0xE9CA4775, 0x8657, 0x47FC,                                                            \
         {                                                                                      \
-            0x97, 0xe7, 0x7e, 0xd6, 0x5a, 0x08, 0x43, 0x24                                     \
+            0x97, 0xE7, 0x7E, 0xD6, 0x5A, 0x08, 0x43, 0x24                                     \
         }                                                                                      \
     }
 struct image_output {
@@ -78,7 +78,7 @@ static bool fetch_glyphs(void)
 
         if (font->get_glyph(font, (CHAR16)(FIRST_GLYPH + i), NULL, &image, NULL) !=
                 EFI_SUCCESS ||
-            image == NULL || image->width < GLYPH_WIDTH || image->height < GLYPH_HEIGHT)
+            !image || image->width < GLYPH_WIDTH || image->height < GLYPH_HEIGHT)
             return false;
         for (unsigned y = 0; y < GLYPH_HEIGHT; y++)
             for (unsigned x = 0; x < GLYPH_WIDTH; x++)
@@ -148,7 +148,7 @@ bool panel_open(unsigned width, unsigned height)
     EFI_GUID guid = EFI_GRAPHICS_OUTPUT_PROTOCOL_GUID;
 
     if (firmware_boot->LocateProtocol(&guid, NULL, (void **)&graphics) != EFI_SUCCESS ||
-        graphics->Mode == NULL || graphics->Mode->Info == NULL)
+        !graphics->Mode || !graphics->Mode->Info)
         return false;
     if (width == 0 && graphics->Mode->Info->VerticalResolution < AUTO_HEIGHT)
         return false;
@@ -162,7 +162,7 @@ bool panel_open(unsigned width, unsigned height)
     if (columns > COLUMNS_MAX)
         columns = COLUMNS_MAX;
     row_pixels = memory_pages((size_t)width * GLYPH_HEIGHT * scale * sizeof(*row_pixels), 4096);
-    if (row_pixels == NULL || rows < 4)
+    if (!row_pixels || rows < 4)
         return false;
     memset(&progress, 0, sizeof(progress));
     clear();
@@ -222,18 +222,18 @@ static void take_line(const char *line, size_t bytes)
     const char *rest, *end = line + bytes;
 
     for (unsigned i = 0; i < KEPT; i++)
-        if (behind(line, bytes, kept_words[i]) != NULL)
+        if (behind(line, bytes, kept_words[i]))
             fmt(kept[i], sizeof(kept[i]), "%.*s", (int)bytes, line);
-    if ((rest = behind(line, bytes, "# step ")) != NULL) {
+    if ((rest = behind(line, bytes, "# step "))) {
         keep(progress.step, rest, end);
         draw_status();
-    } else if ((rest = behind(line, bytes, "# group ")) != NULL) {
+    } else if ((rest = behind(line, bytes, "# group "))) {
         keep(progress.group, rest, end);
-    } else if ((rest = behind(line, bytes, "1..")) != NULL) {
+    } else if ((rest = behind(line, bytes, "1.."))) {
         for (progress.planned = 0; rest < end && *rest >= '0' && *rest <= '9'; rest++)
             progress.planned = progress.planned * 10 + (unsigned)(*rest - '0');
         body_line(line, bytes, INK);
-    } else if (behind(line, bytes, "ok ") != NULL) {
+    } else if (behind(line, bytes, "ok ")) {
         bool skipped = false;
 
         for (const char *c = line; c + 7 <= end; c++)
@@ -242,12 +242,12 @@ static void take_line(const char *line, size_t bytes)
         progress.pass += !skipped;
         if (skipped)
             body_line(line, bytes, INK);
-    } else if (behind(line, bytes, "not ok ") != NULL) {
+    } else if (behind(line, bytes, "not ok ")) {
         progress.bad++;
         body_line(line, bytes, BAD);
-    } else if (behind(line, bytes, "# waymark end ") != NULL) {
+    } else if (behind(line, bytes, "# waymark end ")) {
         end_screen(line, bytes);
-    } else if (behind(line, bytes, "# observe ") == NULL) {
+    } else if (!behind(line, bytes, "# observe ")) {
         body_line(line, bytes, INK);
     }
 }

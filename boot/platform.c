@@ -290,7 +290,7 @@ bool platform_memory(const char **why)
     *why = "firmware has too little free memory";
     top_of_ram = memory_top();
     pool = memory_pages(pool_bytes, PAGE_BYTES);
-    if (pool == NULL) {
+    if (!pool) {
         pool_bytes = POOL_BYTES;
         pool = memory_pages(pool_bytes, PAGE_BYTES);
     }
@@ -298,16 +298,16 @@ bool platform_memory(const char **why)
     cpu_memory = memory_pages_kept(cpu_memory_bytes(), KERNEL_STACK_BYTES);
     platform.arena_bytes = ARENA_BYTES;
     platform.arena = memory_pages(ARENA_BYTES, PAGE_BYTES);
-    if (platform.arena == NULL) {
+    if (!platform.arena) {
         platform.arena_bytes = ARENA_SMALL;
         platform.arena = memory_pages(ARENA_SMALL, PAGE_BYTES);
     }
-    if (top_of_ram == 0 || pool == NULL || cpu_memory == NULL || platform.arena == NULL)
+    if (top_of_ram == 0 || !pool || !cpu_memory || !platform.arena)
         return false;
     paging_init(pool, pool_bytes, top_of_ram);
     low_init(memory_pages_low(LOW_BYTES)); /* without it some checks skip */
     boot_cpu = cpu_init(cpu_memory, 0);
-    return boot_cpu != NULL;
+    return boot_cpu;
 }
 
 uint64_t platform_top_of_ram(void)

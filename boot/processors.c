@@ -33,9 +33,9 @@
 /* GNU-EFI has no header for the protocol. */
 #define MP_SERVICES_GUID                                                                       \
     {                                                                                          \
-        0x3fdda605, 0xa76e, 0x4f46,                                                            \
+        0x3FDDA605, 0xA76E, 0x4F46,                                                            \
         {                                                                                      \
-            0xad, 0x29, 0x12, 0xf4, 0x53, 0x1b, 0x3d, 0x08                                     \
+            0xAD, 0x29, 0x12, 0xF4, 0x53, 0x1B, 0x3D, 0x08                                     \
         }                                                                                      \
     }
 typedef void(EFIAPI *ap_procedure)(void *argument);
@@ -89,8 +89,7 @@ unsigned processors_enabled(void)
     struct mp_services *mp = services();
     UINTN all = 0, enabled = 0;
 
-    if (mp == NULL || mp->get_number_of_processors(mp, &all, &enabled) != EFI_SUCCESS ||
-        enabled == 0)
+    if (!mp || mp->get_number_of_processors(mp, &all, &enabled) != EFI_SUCCESS || enabled == 0)
         return 1;
     return enabled < CPU_MAX ? (unsigned)enabled : CPU_MAX;
 }
@@ -199,16 +198,16 @@ static bool prepare(unsigned index)
 {
     struct slot *slot = &slots[index];
 
-    if (slot->cpu == NULL) {
+    if (!slot->cpu) {
         /* TR keeps pointing at the TSS in there, also when the image has returned. */
         void *memory = memory_pages_kept(cpu_memory_bytes(), KERNEL_STACK_BYTES);
 
-        if (memory == NULL)
+        if (!memory)
             return false;
         slot->cpu = cpu_init(memory, index);
     }
     slot->state = ABSENT;
-    return slot->cpu != NULL && provider_prepare_other(index);
+    return slot->cpu && provider_prepare_other(index);
 }
 
 /* The highest number: checks of two processors take the lowest. */
@@ -227,7 +226,7 @@ static bool start_all(unsigned wanted)
 
     while (wanted_others + 1 < wanted && prepare(wanted_others + 1))
         wanted_others++;
-    if (mp == NULL || wanted_others == 0 ||
+    if (!mp || wanted_others == 0 ||
         firmware_boot->CreateEvent(0, 0, NULL, NULL, &all_back) != EFI_SUCCESS)
         return false;
     return mp->startup_all_aps(mp, enter, FALSE, all_back, 0, NULL, NULL) == EFI_SUCCESS;
@@ -257,7 +256,7 @@ unsigned processors_start(unsigned wanted)
 
 bool processors_stop(void)
 {
-    bool back = all_back == NULL || started == 0;
+    bool back = !all_back || started == 0;
 
     if (!present)
         return true;
@@ -272,7 +271,7 @@ bool processors_stop(void)
         firmware_boot->Stall(1000);
         back = firmware_boot->CheckEvent(all_back) == EFI_SUCCESS;
     }
-    if (all_back != NULL && back)
+    if (all_back && back)
         firmware_boot->CloseEvent(all_back);
     trap_set(VECTOR_IPI, ipi_before.handler, ipi_before.arg);
     trap_set(VECTOR_GUARD, tick_before.handler, tick_before.arg);
@@ -290,7 +289,7 @@ bool processors_run(unsigned index, uint64_t (*fn)(void *), void *arg)
 {
     struct slot *slot = &slots[index];
 
-    if (processors_found(index) == NULL)
+    if (!processors_found(index))
         return false;
     slot->fn = fn;
     slot->arg = arg;

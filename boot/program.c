@@ -63,7 +63,7 @@ static const char *read_program(const struct options *options)
     }
     length = bytes;
     file = bytes < UINT32_MAX ? memory_pages(bytes, PAGE_BYTES) : NULL;
-    if (file == NULL) {
+    if (!file) {
         fmt(line, sizeof(line), "%s has %llu bytes: no memory for that", options->program,
             (unsigned long long)bytes);
         return line;
@@ -81,7 +81,7 @@ static bool take_memory(const struct options *options)
     for (with.memory_bytes = most; with.memory_bytes >= MEMORY_LEAST;
          with.memory_bytes = (with.memory_bytes / 2) & ~(PAGE_BYTES - 1)) {
         with.memory = memory_pages(with.memory_bytes, PAGE_BYTES);
-        if (with.memory != NULL)
+        if (with.memory)
             return true;
     }
     return false;
@@ -105,10 +105,10 @@ const char *program_prepare(const struct options *options)
 
     with = (struct program_services){
         .reserved = is_reserved, .room = files_room, .append = files_append};
-    if (why == NULL)
+    if (!why)
         why = read_program(options);
 
-    if (why != NULL)
+    if (why)
         return why;
     if (!take_memory(options))
         return "firmware has too little free memory for a trace";

@@ -60,7 +60,7 @@ static const char *try_model(uint64_t top_of_ram)
     model_bytes = model_memory_bytes(top_of_ram);
     model_memory = memory_pages(model_bytes, 4096);
     model_top = top_of_ram;
-    return model_memory == NULL ? "model: not enough memory" : NULL;
+    return !model_memory ? "model: not enough memory" : NULL;
 }
 
 /* A machine that does not come back from the gate must not be asked at every boot. */
@@ -95,7 +95,7 @@ bool provider_choose(const struct options *options, uint64_t top_of_ram, char *e
     }
     if (options->provider != PROVIDER_NATIVE)
         no_model = try_model(top_of_ram);
-    if (no_model == NULL) {
+    if (!no_model) {
         chosen = RECORDS_MODEL;
         fmt(reason, sizeof(reason), "%s", no_native);
     } else {
@@ -134,9 +134,9 @@ bool provider_enter(void)
 
 bool provider_prepare_other(unsigned index)
 {
-    if (chosen == RECORDS_MODEL && other_memory[index] == NULL)
+    if (chosen == RECORDS_MODEL && !other_memory[index])
         other_memory[index] = memory_pages(model_bytes, 4096);
-    return chosen != RECORDS_MODEL || other_memory[index] != NULL;
+    return chosen != RECORDS_MODEL || other_memory[index];
 }
 
 bool provider_enter_other(unsigned index)

@@ -31,8 +31,10 @@ const struct stand_in *provider_stand_in(void);
 bool provider_enter(void);
 void provider_leave(void);
 
-/* For another processor, by the index of its struct cpu: memory first (firmware mode), then
- * the way in, on that processor. provider_leave takes any processor out. */
+/*
+ * For another processor, by the index of its struct cpu: memory first (firmware mode), then
+ * the way in, on that processor. provider_leave takes any processor out.
+ */
 bool provider_prepare_other(unsigned index);
 bool provider_enter_other(unsigned index);
 

@@ -26,7 +26,7 @@ static bool panel; /* drawn by ourselves; the firmware's text would be drawn acr
 static bool has_uart_node(const EFI_DEVICE_PATH *node)
 {
     /* A path is a handful of nodes; a broken one must not be followed for ever. */
-    for (unsigned depth = 0; node != NULL && depth < 32; depth++) {
+    for (unsigned depth = 0; node && depth < 32; depth++) {
         size_t bytes = (size_t)node->Length[0] | (size_t)node->Length[1] << 8;
 
         if ((node->Type & 0x7F) == END_DEVICE_PATH_TYPE || bytes < sizeof(*node))
@@ -57,7 +57,7 @@ void screen_init(bool serial_in_use, const struct options *options)
                 firmware_protocol(handles[i], (EFI_GUID)EFI_DEVICE_PATH_PROTOCOL_GUID);
 
             /* The splitter itself has no path. */
-            if (path == NULL)
+            if (!path)
                 continue;
             if (has_uart_node(path))
                 uart_seen = true;
@@ -66,7 +66,7 @@ void screen_init(bool serial_in_use, const struct options *options)
                     handles[i], (EFI_GUID)EFI_SIMPLE_TEXT_OUTPUT_PROTOCOL_GUID);
         }
     }
-    if (screen_count == 0 && !(serial_in_use && uart_seen) && firmware_table->ConOut != NULL)
+    if (screen_count == 0 && !(serial_in_use && uart_seen) && firmware_table->ConOut)
         screens[screen_count++] = firmware_table->ConOut;
     for (size_t i = 0; i < screen_count; i++) {
         screens[i]->ClearScreen(screens[i]);
@@ -91,7 +91,7 @@ void screen_describe(char *text, size_t bytes)
         panel_describe(text, bytes);
         return;
     }
-    if (screen_count == 0 || screens[0]->Mode == NULL ||
+    if (screen_count == 0 || !screens[0]->Mode ||
         screens[0]->QueryMode(screens[0], (UINTN)screens[0]->Mode->Mode, &columns, &rows) !=
             EFI_SUCCESS)
         return;
@@ -134,7 +134,7 @@ void screen_linger(unsigned seconds)
 
     static const char prompt[] = "\nPress a key to return to the firmware.\n";
 
-    if ((screen_count == 0 && !panel) || keys == NULL)
+    if ((screen_count == 0 && !panel) || !keys)
         return;
     screen_write(prompt, sizeof(prompt) - 1);
     keys->Reset(keys, FALSE);

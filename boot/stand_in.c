@@ -10,7 +10,7 @@ static bool defect(size_t index, struct stand_in_item *item)
 
     if (d)
         *item = (struct stand_in_item){d->name, d->description, d->clause, NULL};
-    return d != NULL;
+    return d;
 }
 
 static bool policy(size_t index, struct stand_in_item *item)
@@ -19,7 +19,7 @@ static bool policy(size_t index, struct stand_in_item *item)
 
     if (p)
         *item = (struct stand_in_item){p->name, p->description, p->clause, p->values};
-    return p != NULL;
+    return p;
 }
 
 static bool set(const char *key, const char *value)

@@ -48,7 +48,7 @@ bool tftp_open(EFI_HANDLE device, const EFI_DEVICE_PATH *path, char *folder, siz
     const EFI_PXE_BASE_CODE_MODE *mode;
 
     pxe = firmware_protocol(device, (EFI_GUID)EFI_PXE_BASE_CODE_PROTOCOL_GUID);
-    if (pxe == NULL || pxe->Mode == NULL || !pxe->Mode->Started || pxe->Mode->UsingIpv6)
+    if (!pxe || !pxe->Mode || !pxe->Mode->Started || pxe->Mode->UsingIpv6)
         return false;
     mode = pxe->Mode;
     /* The latest answer counts: the boot server's, a proxy's, the DHCP server's own. */
@@ -114,7 +114,7 @@ static void configure(struct mtftp_config *config)
     memcpy(config->station, &mode->StationIp, sizeof(config->station));
     memcpy(config->mask, &mode->SubnetMask, sizeof(config->mask));
     memcpy(config->server, &server, sizeof(config->server));
-    if (router != NULL && bytes >= 4)
+    if (router && bytes >= 4)
         memcpy(config->gateway, router, sizeof(config->gateway));
 }
 
@@ -149,10 +149,10 @@ const char *tftp_send(const char *name, const void *bytes, size_t count)
     EFI_STATUS status;
 
     refusal[0] = 0;
-    if (binding == NULL || binding->create_child(binding, &child) != EFI_SUCCESS)
+    if (!binding || binding->create_child(binding, &child) != EFI_SUCCESS)
         return "this firmware writes nothing by TFTP";
     client = firmware_protocol(child, (EFI_GUID)MTFTP_GUID);
-    status = client == NULL ? EFI_UNSUPPORTED : write_by(client, name, bytes, count);
+    status = !client ? EFI_UNSUPPORTED : write_by(client, name, bytes, count);
     binding->destroy_child(binding, child);
     if (status == EFI_SUCCESS)
         return NULL;

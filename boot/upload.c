@@ -41,7 +41,7 @@ void upload_open(void)
         return;
     fmt(prefix, sizeof(prefix), "waymark-%s-%08X-", network_card(), (unsigned)harness_run_id());
     why = send_log();
-    open = why == NULL;
+    open = !why;
     if (open)
         console_print("# results: sent as %s%sreport.json, and so on", network_folder(),
                       prefix);
@@ -58,7 +58,7 @@ void upload_flush(void)
     if (!open || bytes - log_sent < GROWN_BYTES)
         return;
     why = send_log();
-    open = why == NULL;
+    open = !why;
     if (!open)
         console_print("# results: sending log.txt failed (%s): nothing more is sent", why);
 }
@@ -80,7 +80,7 @@ static const char *send_tap(void)
     console_log(&log_bytes);
     tap = memory_pages(log_bytes, 4096);
     tap_bytes = 0;
-    if (tap == NULL)
+    if (!tap)
         return "no memory";
     console_each_tap_line(0, add_tap_line);
     return send("report.tap", tap, tap_bytes);
@@ -119,7 +119,7 @@ const char *upload_close(void)
     for (size_t i = 0; i < sizeof(documents) / sizeof(documents[0]); i++) {
         const char *why = documents[i].send();
 
-        if (why == NULL)
+        if (!why)
             continue;
         fmt(line, sizeof(line), "# results: sending %s failed (%.60s)", documents[i].name, why);
         return line;

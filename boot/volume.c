@@ -14,15 +14,15 @@ bool volume_open(void)
 {
     EFI_FILE_IO_INTERFACE *volume;
 
-    if (root != NULL)
+    if (root)
         return true;
-    if (firmware_loaded == NULL)
+    if (!firmware_loaded)
         return false;
     volume = firmware_protocol(firmware_loaded->DeviceHandle,
                                (EFI_GUID)EFI_SIMPLE_FILE_SYSTEM_PROTOCOL_GUID);
-    if (volume == NULL || volume->OpenVolume(volume, &root) != EFI_SUCCESS)
+    if (!volume || volume->OpenVolume(volume, &root) != EFI_SUCCESS)
         root = NULL;
-    return root != NULL;
+    return root;
 }
 
 EFI_FILE_HANDLE volume_root(void)
@@ -33,10 +33,10 @@ EFI_FILE_HANDLE volume_root(void)
 /* The path of the image, which firmware gives as a chain of nodes with a piece of text each. */
 static size_t image_path(CHAR16 *path, size_t units)
 {
-    const EFI_DEVICE_PATH *node = firmware_loaded == NULL ? NULL : firmware_loaded->FilePath;
+    const EFI_DEVICE_PATH *node = !firmware_loaded ? NULL : firmware_loaded->FilePath;
     size_t used = 0;
 
-    for (unsigned depth = 0; node != NULL && depth < 32; depth++) {
+    for (unsigned depth = 0; node && depth < 32; depth++) {
         size_t bytes = firmware_path_bytes(node);
         const CHAR16 *text = (const CHAR16 *)(node + 1);
         size_t room = bytes < sizeof(*node) ? 0 : (bytes - sizeof(*node)) / 2;
@@ -100,7 +100,7 @@ EFI_STATUS volume_read(const CHAR16 *path, void *to, size_t *bytes)
     if (status != EFI_SUCCESS)
         return status;
     info = volume_file_info(file);
-    if (info == NULL)
+    if (!info)
         status = EFI_DEVICE_ERROR;
     if (status == EFI_SUCCESS && (info->Attribute & EFI_FILE_DIRECTORY) != 0)
         status = EFI_ACCESS_DENIED;
@@ -124,7 +124,7 @@ EFI_STATUS volume_size(const CHAR16 *path, uint64_t *bytes)
     if (status != EFI_SUCCESS)
         return status;
     info = volume_file_info(file);
-    if (info == NULL)
+    if (!info)
         status = EFI_DEVICE_ERROR;
     else if ((info->Attribute & EFI_FILE_DIRECTORY) != 0)
         status = EFI_ACCESS_DENIED;
@@ -148,7 +148,7 @@ uint64_t volume_free(void)
 {
     EFI_FILE_SYSTEM_INFO *info = volume_info();
 
-    return info == NULL ? 0 : info->FreeSpace;
+    return !info ? 0 : info->FreeSpace;
 }
 
 const char *volume_unusable(void)
@@ -158,7 +158,7 @@ const char *volume_unusable(void)
     if (!volume_open())
         return "the image was not started from a volume with files";
     info = volume_info();
-    if (info == NULL)
+    if (!info)
         return NULL; /* not told: creating the files decides */
     if (info->ReadOnly)
         return "the boot volume is read-only";

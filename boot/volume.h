@@ -5,13 +5,16 @@
 
 #include "boot/firmware.h"
 
-/* Opens the root folder once; false when there is no such volume (network, device path only).
+/*
+ * Opens the root folder once; false when there is no such volume (network, device path only).
  */
 bool volume_open(void);
 EFI_FILE_HANDLE volume_root(void);
 
-/* "\EFI\BOOT" for an image started as \EFI\BOOT\BOOTX64.EFI; false when firmware does not tell
- * or the path does not fit. The root folder is the empty text. */
+/*
+ * "\EFI\BOOT" for an image started as \EFI\BOOT\BOOTX64.EFI; false when firmware does not tell
+ * or the path does not fit. The root folder is the empty text.
+ */
 bool volume_image_folder(CHAR16 *folder, size_t units);
 /* The last part of that path in ASCII, empty when unknown. */
 void volume_image_name(char *name, size_t bytes);

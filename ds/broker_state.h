@@ -37,8 +37,10 @@ extern unsigned broker_processors;
 /* What DEBUGCTL should hold now. */
 uint64_t broker_value(const struct broker_cpu *cpu);
 
-/* Writes DEBUGCTL with client's mask as bits and publishes the mask; 0 or the vector of the
- * fault, then with the mask as before. Interrupts are off and cpu->depth is raised. */
+/*
+ * Writes DEBUGCTL with client's mask as bits and publishes the mask; 0 or the vector of the
+ * fault, then with the mask as before. Interrupts are off and cpu->depth is raised.
+ */
 int broker_commit(struct broker_cpu *cpu, enum broker_client client, uint64_t bits);
 
 /* Every counter of ours off, at once and for good: the masks become empty. */

@@ -50,8 +50,10 @@ enum ds_error bts_setup(struct bts *bts, struct ds_area *area, const struct bts_
 enum ds_error bts_start(struct bts *bts);
 /* Clears the DEBUGCTL bits; DS_AREA stays. Idempotent. */
 enum ds_error bts_stop(struct bts *bts);
-/* Stops, and sets DS_AREA to 0 if it is this area and its PEBS half is not at work. bts is then
- * as before bts_setup. */
+/*
+ * Stops, and sets DS_AREA to 0 if it is this area and its PEBS half is not at work. bts is then
+ * as before bts_setup.
+ */
 enum ds_error bts_teardown(struct bts *bts);
 bool bts_running(const struct bts *bts);
 
@@ -60,16 +62,20 @@ enum ds_error bts_bracket(struct bts *bts, uint64_t (*fn)(void *), void *arg, ui
 
 /* Number of the slot that the processor writes next, 0..capacity; DS_EIO if it is no slot. */
 enum ds_error bts_index(const struct bts *bts, size_t *slot);
-/* True when every slot was written since the last reset or drain: older records may have been
- * overwritten, how many is not known. */
+/*
+ * True when every slot was written since the last reset or drain: older records may have been
+ * overwritten, how many is not known.
+ */
 bool bts_wrapped(const struct bts *bts);
 /* Records that can be read. */
 size_t bts_count(const struct bts *bts);
 /* Record i, 0 = the newest. DS_EINVAL when i >= bts_count. */
 enum ds_error bts_get(const struct bts *bts, size_t i, struct bts_record *record);
 
-/* Runs of consecutive records, oldest first; at most two calls for one drain. The records lie
- * in the buffer itself, so they are aligned as its base is. */
+/*
+ * Runs of consecutive records, oldest first; at most two calls for one drain. The records lie
+ * in the buffer itself, so they are aligned as its base is.
+ */
 typedef void bts_sink(void *context, const struct bts_record *records, size_t count);
 
 /* A sink that copies; its context is a struct bts_record * that it advances. */
@@ -77,8 +83,10 @@ bts_sink bts_copy_sink;
 
 /* Hands every record to sink, then resets. *count (may be NULL) is how many. */
 enum ds_error bts_drain(struct bts *bts, bts_sink *sink, void *context, size_t *count);
-/* The same for the oldest records only, at most that many; the rest can still be read, and the
- * trace goes on after them. */
+/*
+ * The same for the oldest records only, at most that many; the rest can still be read, and the
+ * trace goes on after them.
+ */
 enum ds_error bts_drain_some(struct bts *bts, size_t most, bts_sink *sink, void *context,
                              size_t *count);
 /* Copies instead: DS_EIO, and nothing drained, when room is smaller than bts_count. */

@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* The table of contexts. Callers serialise claim and release; the rest is per processor, and a
- * context is one processor's at a time. */
+/*
+ * The table of contexts. Callers serialise claim and release; the rest is per processor, and a
+ * context is one processor's at a time.
+ */
 #include "ds/context.h"
 
 #include "ds/broker.h"

@@ -207,8 +207,10 @@ static int program_event(const struct pebs *pebs, const struct pebs_counter *c)
     return pmc_program(c->counter, c->event, flags);
 }
 
-/* Left behind, a bit of ours would keep the next interrupt from coming, or be taken for
- * somebody else's: a counter that was stopped between its overflow and its record has one. */
+/*
+ * Left behind, a bit of ours would keep the next interrupt from coming, or be taken for
+ * somebody else's: a counter that was stopped between its overflow and its record has one.
+ */
 static void clear_status(uint64_t ours)
 {
     uint64_t status = 0;
@@ -245,8 +247,10 @@ static void unprogram(const struct pebs *pebs)
         pmc_pebs_data_write(0);
 }
 
-/* Counters are held all the while: the global control may have ours on already, and none may
- * count before its PEBS bit is on. */
+/*
+ * Counters are held all the while: the global control may have ours on already, and none may
+ * count before its PEBS bit is on.
+ */
 static enum ds_error start_held(struct pebs *pebs)
 {
     enum ds_error error = program(pebs) ? DS_EOPNOTSUPP : DS_OK;

@@ -78,8 +78,10 @@ enum ds_error pebs_setup(struct pebs *pebs, struct ds_area *area,
 enum ds_error pebs_start(struct pebs *pebs);
 /* Counting ends first, and each counter's value is kept for the next start. Idempotent. */
 enum ds_error pebs_stop(struct pebs *pebs);
-/* Stops, and sets DS_AREA to 0 if it is this area and no branch is traced into it. The half
- * then names no buffer, and pebs is as before pebs_setup. */
+/*
+ * Stops, and sets DS_AREA to 0 if it is this area and no branch is traced into it. The half
+ * then names no buffer, and pebs is as before pebs_setup.
+ */
 enum ds_error pebs_teardown(struct pebs *pebs);
 bool pebs_running(const struct pebs *pebs);
 

@@ -212,6 +212,7 @@ static bool branches_go_on(const struct service *s)
 static void take(struct service *s)
 {
     uint64_t bits = broker_bits(BROKER_BTS);
+
     /* Even with an empty mask: we may be an NMI inside a start that is not published yet. */
     bool stop = bits & DEBUGCTL_TR || (s->causes[0] | s->causes[1]) & CAUSE_BRANCHES;
 

@@ -29,8 +29,10 @@ enum range_fault {
     RANGE_GOOD,
 };
 
-/* Arithmetic alone; bytes > 0. The address just after the range must exist too, because
- * software writes it into the absolute-maximum field. */
+/*
+ * Arithmetic alone; bytes > 0. The address just after the range must exist too, because
+ * software writes it into the absolute-maximum field.
+ */
 enum range_fault range_place(const struct ds_layout *layout, uint64_t base, uint64_t bytes);
 
 /*

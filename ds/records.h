@@ -76,8 +76,10 @@ struct record_count {
     size_t taken;    /* slots used up: fewer than given when the room ran out */
 };
 
-/* Translates count slots, oldest first, into a stream of at most room bytes. filter may be
- * NULL. */
+/*
+ * Translates count slots, oldest first, into a stream of at most room bytes. filter may be
+ * NULL.
+ */
 struct record_count records_translate(const struct bts_record *slots, size_t count,
                                       const struct record_filter *filter, void *stream,
                                       size_t room);

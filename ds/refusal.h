@@ -5,7 +5,8 @@
 
 #include "ds/error.h"
 
-/* name, error, reason. Area and buffer rows of the range rules keep enum range_fault's order.
+/*
+ * name, error, reason. Area and buffer rows of the range rules keep enum range_fault's order.
  */
 #define DS_REFUSALS(X)                                                                         \
     X(NONE, DS_OK, "none")                                                                     \

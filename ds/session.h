@@ -46,8 +46,10 @@ typedef void session_notify(void *context, session_id session);
 
 struct session_request {
     const struct ds_owner *owner;
-    /* NULL: the processor that makes the request. A task that runs on another one is traced
-     * from its next switch on. */
+    /*
+     * NULL: the processor that makes the request. A task that runs on another one is traced
+     * from its next switch on.
+     */
     struct ds_task *task;
     void *buffer; /* NULL: from the pool, charged to the owner's payer */
     size_t bytes;
@@ -131,9 +133,11 @@ enum ds_error session_release(session_id id, const struct ds_owner *caller);
 #define SESSION_RELEASE_TRIES 1000u
 /* Asks nobody: DS_EPERM when another processor has it loaded. */
 enum ds_error session_release_here(session_id id, const struct ds_owner *caller);
-/* Everything that an owner that has died held, or that was traced in a task that has ended.
+/*
+ * Everything that an owner that has died held, or that was traced in a task that has ended.
  * Returns how many sessions could not be released: as session_release, or (SESSIONS_MOST)
- * another call is in progress. */
+ * another call is in progress.
+ */
 size_t session_owner_died(const struct ds_owner *owner);
 size_t session_task_ended(struct ds_task *task);
 
@@ -143,9 +147,11 @@ size_t session_task_ended(struct ds_task *task);
  */
 void session_processor_leaves(void);
 
-/* Nest: the trace is on when every suspend was answered. Resume gives DS_EINVAL without a
+/*
+ * Nest: the trace is on when every suspend was answered. Resume gives DS_EINVAL without a
  * suspend, DS_EBUSY while an overflow without a callback has not been drained or reset, and
- * DS_EFAULT when a page of area or buffer is not any more as the request found it. */
+ * DS_EFAULT when a page of area or buffer is not any more as the request found it.
+ */
 enum ds_error session_suspend(session_id id, const struct ds_owner *caller);
 enum ds_error session_resume(session_id id, const struct ds_owner *caller);
 

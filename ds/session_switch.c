@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* What happens to sessions: the switch of tasks, exceptions, and the interrupt. No locks here.
+/*
+ * What happens to sessions: the switch of tasks, exceptions, and the interrupt. No locks here.
  */
 #include "ds/session.h"
 
@@ -66,8 +67,10 @@ static enum ds_error exchange(struct ds_context *next, struct session *const lea
     return error;
 }
 
-/* Starts what may start in a context that is loaded. Branches last: the start of the samples
- * would be among them. */
+/*
+ * Starts what may start in a context that is loaded. Branches last: the start of the samples
+ * would be among them.
+ */
 static void start_both(const struct ds_context *context)
 {
     for (enum ds_half half = DS_HALVES; half-- > 0;) {
@@ -136,7 +139,8 @@ void session_exception(unsigned vector, uint64_t address, uint64_t error)
     session_call_ends();
 }
 
-/* The session of that half that takes interrupts now: not while its records wait for a drain.
+/*
+ * The session of that half that takes interrupts now: not while its records wait for a drain.
  */
 static struct session *listener(enum ds_half half)
 {

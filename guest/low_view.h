@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* The guest region's view below 1 MiB, as the other files of guest/ and its users need it. */
-#ifndef GUEST_LOW_H
-#define GUEST_LOW_H
+#ifndef GUEST_LOW_VIEW_H
+#define GUEST_LOW_VIEW_H
 
 #include "guest/run.h"
 

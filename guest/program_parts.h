@@ -15,8 +15,10 @@
 
 #define VECTOR_XM 19 /* SIMD floating-point exception */
 
-/* guest/program_space.c: zeroed pages for whole of the range, flags as in page tables without
- * PAGE_PRESENT; pages that are there keep theirs. False: the pool is empty. */
+/*
+ * guest/program_space.c: zeroed pages for whole of the range, flags as in page tables without
+ * PAGE_PRESENT; pages that are there keep theirs. False: the pool is empty.
+ */
 bool program_map(struct program *p, uint64_t start, uint64_t bytes, unsigned flags);
 /* Those pages that are there and the program's. */
 void program_unmap(struct program *p, uint64_t start, uint64_t bytes);

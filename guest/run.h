@@ -93,12 +93,15 @@ uint64_t guest_made_base(void);
 /* Puts count bytes of it at this offset. False: page pool empty. */
 bool guest_load(struct guest *g, const uint8_t *bytes, size_t offset, size_t count);
 
-/* Ticks of the APIC timer that ring 3 may run with interrupts on; who knows its rate sets it.
+/*
+ * Ticks of the APIC timer that ring 3 may run with interrupts on; who knows its rate sets it.
  */
 extern uint32_t guest_watchdog_ticks;
 
-/* Resets stack and data pages, then enters the workload: guest_prepare, the call,
- * guest_finish. */
+/*
+ * Resets stack and data pages, then enters the workload: guest_prepare, the call,
+ * guest_finish.
+ */
 enum guest_end guest_run(struct guest *g, struct guest_run *run);
 
 /*

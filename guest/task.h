@@ -112,8 +112,10 @@ void schedule_open(struct schedule *s, uint32_t slice_ticks);
 /* Ends every task that is left, each with its TASK_OVER. */
 void schedule_close(struct schedule *s);
 
-/* NULL: no entry, or the page pool is empty. It runs from the next schedule_run of this
- * processor on. */
+/*
+ * NULL: no entry, or the page pool is empty. It runs from the next schedule_run of this
+ * processor on.
+ */
 struct task *task_create(struct schedule *s, const struct workload *workload,
                          uint64_t argument);
 /* The task of that number that has not ended, or NULL. */
@@ -131,8 +133,10 @@ void schedule_run(struct schedule *s, uint64_t most_switches);
  */
 bool task_move(struct schedule *s, struct task *task, unsigned cpu);
 
-/* Ends a task of this processor, or one that nobody runs; its memory goes back, its watches are
- * told first. */
+/*
+ * Ends a task of this processor, or one that nobody runs; its memory goes back, its watches are
+ * told first.
+ */
 void task_end(struct schedule *s, struct task *task, enum task_end end, uint64_t code);
 void task_continue(struct task *task);
 /* Adds bits to what it waits for, and wakes it. */

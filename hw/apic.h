@@ -75,8 +75,10 @@ bool apic_isr_test(uint8_t vector);
 
 /* One-shot timer on VECTOR_TIMER after count ticks of the bus clock / 16; 0 stops it. */
 void apic_timer_oneshot(uint32_t count);
-/* IF = 0. Stops it, and takes an interrupt that came while IF was 0: the next who lets
- * interrupts in would have it for its own. Whatever handler is there sees it, in ring 0. */
+/*
+ * IF = 0. Stops it, and takes an interrupt that came while IF was 0: the next who lets
+ * interrupts in would have it for its own. Whatever handler is there sees it, in ring 0.
+ */
 void apic_timer_stop(void);
 void apic_timer_oneshot_on(uint8_t vector, uint32_t count); /* the same on another vector */
 

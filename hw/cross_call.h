@@ -26,8 +26,10 @@ extern uint64_t cross_call_ticks;
 bool cross_call(unsigned processor, cross_function *fn, uint64_t a, uint64_t b,
                 uint64_t *value);
 
-/* Does what others ask of this processor. By the handler of VECTOR_IPI, and in every loop that
- * waits for another processor with interrupts off. */
+/*
+ * Does what others ask of this processor. By the handler of VECTOR_IPI, and in every loop that
+ * waits for another processor with interrupts off.
+ */
 void cross_call_serve(void);
 
 #endif

@@ -18,8 +18,10 @@ struct lock {
     volatile uint32_t taken;
 };
 
-/* Masks interrupts and takes the lock. False, with interrupts as before, when it is not to be
- * had. */
+/*
+ * Masks interrupts and takes the lock. False, with interrupts as before, when it is not to be
+ * had.
+ */
 static inline bool lock_take(struct lock *lock, irqflags_t *flags)
 {
     *flags = irq_save();

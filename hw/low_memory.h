@@ -3,8 +3,8 @@
  * Memory below 1 MiB, where code of every mode can lie: real mode reaches nothing above it, and
  * 32-bit code nothing above 4 GiB. One block for all users, one after the other.
  */
-#ifndef HW_LOW_H
-#define HW_LOW_H
+#ifndef HW_LOW_MEMORY_H
+#define HW_LOW_MEMORY_H
 
 #include <stddef.h>
 #include <stdint.h>

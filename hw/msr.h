@@ -18,7 +18,7 @@
 #define APIC_BASE_BSP      (1ull << 8)  /* this processor booted the machine */
 #define APIC_BASE_EXTD     (1ull << 10) /* x2APIC mode */
 #define APIC_BASE_EN       (1ull << 11) /* local APIC globally enabled */
-#define APIC_BASE_ADDRESS  0x000ffffffffff000ull
+#define APIC_BASE_ADDRESS  0x000FFFFFFFFFF000ull
 
 #define MSR_SMI_COUNT              0x034u
 #define MSR_IA32_FEATURE_CONTROL   0x03Au
@@ -54,8 +54,10 @@
 #define DEBUGCTL_FREEZE_WHILE_SMM      (1ull << 14)
 #define DEBUGCTL_RTM_DEBUG             (1ull << 15)
 
-/* MSR_DEBUGCTLA: the same register in family 0FH. SDM Vol. 3, "Last Branch, Interrupt, and
- * Exception Recording (Processors based on Intel NetBurst Microarchitecture)". */
+/*
+ * MSR_DEBUGCTLA: the same register in family 0FH. SDM Vol. 3, "Last Branch, Interrupt, and
+ * Exception Recording (Processors based on Intel NetBurst Microarchitecture)".
+ */
 #define DEBUGCTLA_TR          (1ull << 2)
 #define DEBUGCTLA_BTS         (1ull << 3)
 #define DEBUGCTLA_BTINT       (1ull << 4)

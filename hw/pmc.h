@@ -24,8 +24,10 @@
 #define PMC_FIXED_MAX   16u
 #define PMC_FIXED       32u /* number of fixed counter 0 */
 
-/* Architectural events: position in CPUID leaf 0AH, EBX. SDM Vol. 3, "Architectural
- * Performance Monitoring", "Pre-defined Architectural Performance Events". */
+/*
+ * Architectural events: position in CPUID leaf 0AH, EBX. SDM Vol. 3, "Architectural
+ * Performance Monitoring", "Pre-defined Architectural Performance Events".
+ */
 enum pmc_event {
     PMC_CORE_CYCLES,
     PMC_INSTRUCTIONS, /* retired; an interrupted REP counts once */

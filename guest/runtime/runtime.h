@@ -3,8 +3,8 @@
  * What a program can use that is compiled with `make program SRC=file.c`: the few functions
  * below, main with or without (int argc, char **argv), SSE. Runs on Linux as well.
  */
-#ifndef GUEST_RUNTIME_H
-#define GUEST_RUNTIME_H
+#ifndef GUEST_RUNTIME_RUNTIME_H
+#define GUEST_RUNTIME_RUNTIME_H
 
 #include <stddef.h>
 #include <stdint.h>

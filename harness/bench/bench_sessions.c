@@ -90,8 +90,10 @@ static void time_switches(struct run *run, bool traced)
     run_deferred_now(run);
 }
 
-/* The handler's body, from the claim to the trace that runs again; entry and IRET are not in
- * it. */
+/*
+ * The handler's body, from the claim to the trace that runs again; entry and IRET are not in
+ * it.
+ */
 static void drop(void *context, const struct bts_record *records, size_t count)
 {
     (void)records;

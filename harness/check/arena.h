@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* Memory of the suite for the length of a run: handed out in order, never given back. */
-#ifndef HARNESS_ARENA_H
-#define HARNESS_ARENA_H
+#ifndef HARNESS_CHECK_ARENA_H
+#define HARNESS_CHECK_ARENA_H
 
 #include <stddef.h>
 

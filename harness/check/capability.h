@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* What the machine under the provider offers, asked once, and why something is missing. */
-#ifndef HARNESS_CAPABILITY_H
-#define HARNESS_CAPABILITY_H
+#ifndef HARNESS_CHECK_CAPABILITY_H
+#define HARNESS_CHECK_CAPABILITY_H
 
 #include "ds/probe.h"
 #include "harness/check/platform.h"

@@ -17,8 +17,8 @@
  * CHECK_GROUP is the group's place in the run and its title; groups run in that order, and the
  * checks of a group in the order of the file.
  */
-#ifndef HARNESS_CHECK_H
-#define HARNESS_CHECK_H
+#ifndef HARNESS_CHECK_CHECK_H
+#define HARNESS_CHECK_CHECK_H
 
 #include "harness/check/run.h"
 

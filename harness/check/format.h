@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* Formatting into a bounded buffer: the part of printf that the suite uses. */
-#ifndef HARNESS_FORMAT_H
-#define HARNESS_FORMAT_H
+#ifndef HARNESS_CHECK_FORMAT_H
+#define HARNESS_CHECK_FORMAT_H
 
 #include <stdarg.h>
 #include <stddef.h>

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* The fingerprint: named observations of what this processor does where the manual is open. */
-#ifndef HARNESS_OBSERVE_H
-#define HARNESS_OBSERVE_H
+#ifndef HARNESS_CHECK_OBSERVE_H
+#define HARNESS_CHECK_OBSERVE_H
 
 #include <stdbool.h>
 #include <stddef.h>

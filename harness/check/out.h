@@ -3,8 +3,8 @@
  * Lines of output. A line is built in memory, made ASCII, cut at 200 bytes and handed whole to
  * the platform, which sends the same bytes everywhere.
  */
-#ifndef HARNESS_OUT_H
-#define HARNESS_OUT_H
+#ifndef HARNESS_CHECK_OUT_H
+#define HARNESS_CHECK_OUT_H
 
 #include "harness/check/platform.h"
 

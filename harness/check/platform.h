@@ -3,8 +3,8 @@
  * What the suite needs from whoever booted the machine. boot/ fills it in; harness/ never
  * includes boot/.
  */
-#ifndef HARNESS_PLATFORM_H
-#define HARNESS_PLATFORM_H
+#ifndef HARNESS_CHECK_PLATFORM_H
+#define HARNESS_CHECK_PLATFORM_H
 
 #include "hw/core.h"
 
@@ -34,8 +34,10 @@ struct firmware_table_entry {
     uint8_t revision;
 };
 
-/* How ACPI asks firmware for a change between its two modes: by a system-management interrupt.
- * Writing the byte of the mode that is in force changes nothing. */
+/*
+ * How ACPI asks firmware for a change between its two modes: by a system-management interrupt.
+ * Writing the byte of the mode that is in force changes nothing.
+ */
 struct smi_command {
     uint16_t port;    /* of the command; 0 = there is none */
     uint8_t enable;   /* ACPI mode */
@@ -75,13 +77,15 @@ struct platform {
     const struct other_processor *(*other)(unsigned index);
     /* Has it call fn(arg) beside us; false when it cannot. Lines are the caller's alone. */
     bool (*other_run)(unsigned index, uint64_t (*fn)(void *), void *arg);
-    /* Has it leave its stand-in processor and enter it anew; other() then says what it found.
+    /*
+     * Has it leave its stand-in processor and enter it anew; other() then says what it found.
      */
     bool (*other_renew)(unsigned index);
     /* Waits (bounded) for fn's value; false when it never came back or fn ended in a trap. */
     bool (*other_wait)(unsigned index, uint64_t *value);
 
-    /* Firmware mode only: true when a firmware timer event set for ms really fires (bounded).
+    /*
+     * Firmware mode only: true when a firmware timer event set for ms really fires (bounded).
      */
     bool (*firmware_timer_works)(unsigned ms);
 

@@ -3,8 +3,8 @@
  * One running check: its verdict and what it says. Verdicts only rise, pass < skip < error <
  * fail, and a check that asserted nothing ends as an error.
  */
-#ifndef HARNESS_RUN_H
-#define HARNESS_RUN_H
+#ifndef HARNESS_CHECK_RUN_H
+#define HARNESS_CHECK_RUN_H
 
 #include "harness/check/platform.h"
 #include "harness/check/verdict.h"
@@ -51,7 +51,8 @@ void run_error(struct run *run, const char *format, ...) PRINTF(2, 3);
 void run_skip(struct run *run, const char *format, ...) PRINTF(2, 3);
 /* A line `# name: text`; at most 24 a check. */
 void run_detail(struct run *run, const char *format, ...) PRINTF(2, 3);
-/* Such a line however many there were: who says nothing for long is taken for one that hangs.
+/*
+ * Such a line however many there were: who says nothing for long is taken for one that hangs.
  */
 void run_progress(const struct run *run, const char *format, ...) PRINTF(2, 3);
 /* One more assertion that held, for conditions tested by other means. */
@@ -69,8 +70,10 @@ void run_deferred_now(struct run *run);
 /* A fingerprint entry: what this processor does where the manual is open. */
 void run_observe(struct run *run, const char *name, const char *format, ...) PRINTF(3, 4);
 
-/* How often to do a long loop: all of count with soak=1, else a hundredth, at least one. The
- * number used is printed. */
+/*
+ * How often to do a long loop: all of count with soak=1, else a hundredth, at least one. The
+ * number used is printed.
+ */
 unsigned run_count(struct run *run, unsigned count);
 /* The same with another share than a hundredth, where even that is long for a plain run. */
 unsigned run_count_of(struct run *run, unsigned count, unsigned share);
@@ -93,7 +96,8 @@ bool run_expect_eq(struct run *run, uint64_t got, uint64_t want, const char *wha
             run_stop(run);                                                                     \
     } while (0)
 
-/* Ends the check as an error: the suite's own means failed, nothing is said of the processor.
+/*
+ * Ends the check as an error: the suite's own means failed, nothing is said of the processor.
  */
 #define NEED(run, condition, ...)                                                              \
     do {                                                                                       \

@@ -134,7 +134,7 @@ CHECK(irq_software, .name = "hw.irq.software_interrupt", .clauses = "", .kind = 
     trap_set(VECTOR_TEST, before.handler, before.arg);
     EXPECT_EQ(run, seen.count, 2, "handler calls, one nested in the other");
     EXPECT_EQ(run, trap_stray_count(), strays, "stray interrupts");
-    EXPECT(run, cpu_this()->frame == NULL, "a trap is still in progress");
+    EXPECT(run, !cpu_this()->frame, "a trap is still in progress");
 }
 
 CHECK(nmi_ring0, .name = "hw.nmi.ring0", .clauses = "", .kind = SOFTWARE)

@@ -218,5 +218,5 @@ CHECK(trap_unhandled, .name = "hw.trap.unhandled", .clauses = "", .kind = SOFTWA
     EXPECT_EQ(run, code, VECTOR_UD, "how the call ended");
     EXPECT_EQ(run, nobodys.count, 1, "calls of trap_unexpected");
     EXPECT_EQ(run, nobodys.frame.vector, VECTOR_UD, "vector");
-    EXPECT(run, cpu_this()->frame == NULL, "a trap is still in progress after the unwinding");
+    EXPECT(run, !cpu_this()->frame, "a trap is still in progress after the unwinding");
 }

@@ -32,7 +32,7 @@ static int probe(uint64_t value, uint64_t *back)
 {
     int vector = broker_raw_write_ds_area(value);
 
-    *back = 0x5a5a;
+    *back = 0x5A5A;
     broker_raw_read_ds_area(back);
     return vector;
 }
@@ -43,11 +43,11 @@ CHECK(read_back, .name = "bts.ds_area.read_back", .clauses = "DCTL-06 DCTL-09", 
     const unsigned bits = cpu_linear_bits();
     const uint64_t values[] = {0,
                                0x1000,
-                               0x123456789a8,
+                               0x123456789A8,
                                lower_top(bits) & ~7ull,
                                upper_bottom(bits),
-                               0xffffffff80000000,
-                               0xfffffffffffffff8,
+                               0xFFFFFFFF80000000,
+                               0xFFFFFFFFFFFFFFF8,
                                lower_top(bits), /* no alignment rule is stated */
                                1};
     uint64_t back;
@@ -65,7 +65,7 @@ CHECK(non_canonical, .name = "bts.ds_area.non_canonical", .clauses = "DCTL-07", 
 {
     const unsigned bits = cpu_linear_bits();
     const uint64_t values[] = {lower_top(bits) + 1, upper_bottom(bits) - 1, 1ull << 63,
-                               0x7fffffffffffffff, 0xff00000000000000ull >> 1};
+                               0x7FFFFFFFFFFFFFFF, 0xFF00000000000000ull >> 1};
     uint64_t back;
 
     for (unsigned i = 0; i < sizeof(values) / sizeof(values[0]); i++) {
@@ -144,7 +144,7 @@ CHECK(odd_address, .name = "bts.ds_area.odd_address", .clauses = "DCTL-09",
     struct guest_run r = {.workload = w, .ring = 0};
 
     trace_open(run, &t, &(struct trace_setup){.records = 256});
-    odd = (uint8_t *)t.area + 0x7fb; /* inside the area's own page, straddling two lines */
+    odd = (uint8_t *)t.area + 0x7FB; /* inside the area's own page, straddling two lines */
     memcpy(odd, t.area, 0x40);
     call = guest_prepare(trace_guest(run), &r);
     NEED(run, broker_set_ds_area(t.area) == DS_OK, "the area is refused");

@@ -56,7 +56,8 @@ CHECK(no_bts, .name = "bts.gate.no_bts", .clauses = "ENUM-04", .kind = CHARACTER
     run_observe(run, "bts.bts-absent", "%s", bts);
 }
 
-/* Software must not take DS alone for BTS: the processor has to say so, and ds/ to believe it.
+/*
+ * Software must not take DS alone for BTS: the processor has to say so, and ds/ to believe it.
  */
 CHECK(unavailable, .name = "bts.gate.unavailable", .clauses = "ENUM-02", .kind = MUST,
       .needs = NEED_BTS)

@@ -39,8 +39,10 @@ static void close_raw(void *arg)
     broker_resync();
 }
 
-/* TURNS - 1 jumps under these bits; how many of them were stored. The accessor's own branches
- * are stored, too, where bits let them. */
+/*
+ * TURNS - 1 jumps under these bits; how many of them were stored. The accessor's own branches
+ * are stored, too, where bits let them.
+ */
 static size_t jumps_stored(struct run *run, struct trace *t, uint64_t bits)
 {
     const struct bts_record *r = (const struct bts_record *)(uintptr_t)t->base;

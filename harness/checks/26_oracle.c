@@ -175,7 +175,7 @@ CHECK(budget, .name = "oracle.budget", .clauses = "", .kind = SOFTWARE)
     EXPECT(run, !oracle_step(trace_guest(run), &r, &oracle), "it came to an end");
     EXPECT_EQ(run, r.end, GUEST_BUDGET, "end of the run");
     EXPECT_EQ(run, oracle.steps, 501, "steps");
-    EXPECT(run, oracle.error != NULL, "no reason given");
+    EXPECT(run, oracle.error, "no reason given");
 }
 
 /* STI is not for ring 3: the exception has no handler that goes on. */
@@ -187,7 +187,7 @@ CHECK(lost, .name = "oracle.lost", .clauses = "", .kind = SOFTWARE)
     EXPECT(run, !oracle_step(trace_guest(run), &r, &oracle), "it came to an end");
     EXPECT_EQ(run, r.end, GUEST_FAULTED, "end of the run");
     EXPECT_EQ(run, r.frame.vector, VECTOR_GP, "vector");
-    EXPECT(run, oracle.error != NULL, "no reason given");
+    EXPECT(run, oracle.error, "no reason given");
     REQUIRE(run, oracle.count > 0, "no edge");
     EXPECT_EQ(run, oracle.edges[oracle.count - 1].kind, EDGE_EXCEPTION, "the last edge");
     EXPECT_EQ(run, oracle.edges[oracle.count - 1].from, r.frame.rip, "from of the last edge");

@@ -93,8 +93,7 @@ CHECK(circular, .name = "bts.buffer.circular", .clauses = "BUF-02 CPL-01", .kind
     }
 }
 
-/* Exactly N records in N slots: does the index rest at the maximum, or is it back at the base?
- */
+/* Exactly N records in N slots: does the index rest at the maximum, or is it back at base? */
 CHECK(wrap_moment, .name = "bts.buffer.wrap_moment", .clauses = "BUF-03", .kind = CHARACTERISE,
       .needs = NEED_BTS)
 {

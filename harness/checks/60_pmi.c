@@ -155,8 +155,10 @@ CHECK(request_moment, .name = "bts.pmi.request_moment", .clauses = "BUF-08",
         pmi_swallow();
         run_deferred_now(run);
     }
-    /* Records written when the request is seen, threshold at 12: index reaches it with the
-     * twelfth; the record at the threshold is the thirteenth. */
+    /*
+     * Records written when the request is seen, threshold at 12: index reaches it with the
+     * twelfth; the record at the threshold is the thirteenth.
+     */
     EXPECT(run, first == 12 || first == 13, "first requested after %u records, threshold 12",
            first);
     run_observe(run, "bts.pmi-when", first == 12 ? "reach" : first == 13 ? "write" : "neither");

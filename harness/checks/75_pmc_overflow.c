@@ -197,8 +197,10 @@ CHECK(unasked, .name = "pmc.overflow.unasked", .clauses = "PMC-07", .kind = MUST
         }
 }
 
-/* The handler moves the counter on from where it is, so that no event is lost: each period
- * gives one interrupt, however late. */
+/*
+ * The handler moves the counter on from where it is, so that no event is lost: each period
+ * gives one interrupt, however late.
+ */
 CHECK(periods, .name = "pmc.overflow.periods", .clauses = "PMC-07 PMC-06 INT-03", .kind = MUST,
       .needs = NEED_PMC)
 {

@@ -48,8 +48,10 @@ CHECK(format, .name = "pebs.enum.format", .clauses = "ENUM-09 PEBS-04", .kind = 
                 s.counting.pmc.pebs_trap ? "trap" : "fault");
 }
 
-/* Every format in turn, where a stand-in can change it: the size that the index moves by, the
- * registers as the oracle saw them. */
+/*
+ * Every format in turn, where a stand-in can change it: the size that the index moves by, the
+ * registers as the oracle saw them.
+ */
 CHECK(formats, .name = "pebs.enum.formats", .clauses = "ENUM-09 PEBS-07", .kind = MUST,
       .needs = NEED_PEBS)
 {
@@ -216,7 +218,8 @@ CHECK(reload, .name = "pebs.reset.reload", .clauses = "PEBS-03 LAY-03", .kind = 
             sampling_need_exact(&s);
         EXPECT_EQ(run, sampling_count(&s), 1, "records");
         last = again - (pmc_mask(&s.counting.pmc, 0) + 1 - last);
-        /* The event that made the record is not counted again; nor are those before a late one.
+        /*
+         * The event that made the record is not counted again; nor are those before a late one.
          */
         EXPECT(run, last == events - PERIOD - 1 || (s.late && last < events - PERIOD - 1),
                "%llu events since the reload, %llu since the overflow's next",

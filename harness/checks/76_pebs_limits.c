@@ -162,8 +162,10 @@ CHECK(outside, .name = "pebs.buffer.index_outside", .clauses = "PEBS-01 PEBS-06"
     }
 }
 
-/* Does a counter without room for its record stay armed, so that room made later is used at
- * once, or does it count through another period? */
+/*
+ * Does a counter without room for its record stay armed, so that room made later is used at
+ * once, or does it count through another period?
+ */
 CHECK(after_full, .name = "pebs.buffer.after_full", .clauses = "PEBS-08", .kind = CHARACTERISE,
       .needs = NEED_PEBS)
 {

@@ -364,7 +364,8 @@ CHECK(adaptive_bit, .name = "pebs.record.adaptive_bit", .clauses = "ENUM-09", .k
     run_observe(run, "pebs.adaptive-bit", exists ? "exists" : "reserved");
 }
 
-/* Whose branches would they be? With the stack off every entry is 0, or the group is refused.
+/*
+ * Whose branches would they be? With the stack off every entry is 0, or the group is refused.
  */
 CHECK(foreign_branches, .name = "pebs.record.branch_group", .clauses = "PEBS-07", .kind = MUST,
       .needs = NEED_PEBS)

@@ -242,7 +242,8 @@ CHECK(foreign, .name = "pebs.driver.foreign", .clauses = "INT-05", .kind = SOFTW
     EXPECT(run, c.pmi.sampled.claimed > 0 && c.pmi.claimed > 0, "no interrupt of its own came");
 }
 
-/* A counter that nobody told the handler of: its status is cleared, or it would stay for ever.
+/*
+ * A counter that nobody told the handler of: its status is cleared, or it would stay for ever.
  */
 CHECK(stray, .name = "pebs.driver.stray", .clauses = "INT-05 PMC-06", .kind = SOFTWARE,
       .needs = NEED_PEBS | NEED_BTS)

@@ -92,6 +92,7 @@ CHECK(halves, .name = "pebs.session.halves", .clauses = "PEBS-01", .kind = SOFTW
     struct session_request request = sessions_request(s, 64);
     struct session_result result;
     uint64_t alone = samples_alone(s, 70), want = 3 * alone, made;
+
     /* A processor that arms late need not do so by as many events each time. */
     uint64_t less = alone < samples_of(run, 70) ? want / 4 : 0;
     session_id branches, samples = ask_samples(s, &result);

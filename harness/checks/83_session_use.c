@@ -42,7 +42,8 @@ struct nested {
     unsigned ran, wrong;
 };
 
-/* Everything that takes no lock, in whatever context this is. DEBUGCTL is as before after it.
+/*
+ * Everything that takes no lock, in whatever context this is. DEBUGCTL is as before after it.
  */
 static void nest(struct nested *n)
 {

@@ -69,6 +69,7 @@ CHECK(storm, .name = "ds.broker.storm", .clauses = "", .kind = SOFTWARE, .needs 
     struct storm storm = {.s = s};
     struct session_request request = sessions_request(s, 128);
     unsigned rounds = run_count_of(run, 1000000, 10000), lost = 0, stuck = 0;
+
     /* What is traced costs a hundred times as much: a long run has longer pauses. */
     unsigned period = rounds > 1000 ? 640 : 16;
     size_t taken = 0;

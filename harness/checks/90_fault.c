@@ -267,8 +267,10 @@ static uint64_t sum_of_first_page(void)
     return sum;
 }
 
-/* IA32_DS_AREA = 0 and nothing mapped there, or the words that happen to lie there would be
- * taken for a buffer's address. */
+/*
+ * IA32_DS_AREA = 0 and nothing mapped there, or the words that happen to lie there would be
+ * taken for a buffer's address.
+ */
 CHECK(no_area, .name = "bts.fault.no_area", .clauses = "DCTL-10", .kind = CHARACTERISE,
       .needs = NEED_BTS | NEED_DS_CPL)
 {

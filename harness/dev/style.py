@@ -45,6 +45,10 @@ FORBIDDEN = [(re.compile(pattern), why) for pattern, why in (
     (r"\b(TODO|FIXME|XXX)\b", "unfinished work"),
     (r"/(root|home|mnt)/", "a path of one machine"),
     (r"(?i)\bissue #?\d", "a reference nobody can follow"))]
+# A declaration on one line, of the types that are known by sight.
+DECLARATION = re.compile(
+    r"    (static |const )*((struct|enum|union) \w+|unsigned|bool|char|int|size_t|u?int\d+_t) "
+    r"[^()=]*(=.*)?;( /\*.*\*/)?$")
 CHECK_HEADINGS = ("Claim:", "How:", "Wrong if:")
 
 
@@ -206,6 +210,50 @@ def rule_check_file(file):
     for heading in CHECK_HEADINGS:
         if heading not in opening:
             yield 2, "the opening comment lacks '%s'" % heading
+
+
+def guard_of(path):
+    """The name of a header's include guard: its path."""
+    return re.sub(r"[^A-Z0-9]", "_", path.upper())
+
+
+def rule_guard(file):
+    """A header is guarded by the name of its path, which no other header can have."""
+    if file.kind != ".h":
+        return
+    name = guard_of(file.path)
+    if not re.search(r"^#ifndef %s\n#define %s$" % (name, name), file.text, re.M):
+        yield 3, "no include guard %s" % name
+
+
+def rule_manner(file):
+    """What the formatter leaves open: openers of comments, digits of hex, tests for NULL."""
+    if file.kind not in (".c", ".h"):
+        return
+    for number, line in enumerate(file.lines, 1):
+        if re.match(r" */\* *[^* ]", line) and "*/" not in line:
+            yield number, "a comment of several lines opens with a line of its own"
+    for number, line in file.code():
+        found = re.search(r"\b0x[0-9A-F]*[a-f]\w*", line)
+        if found:
+            yield number, "%s: digits of hex are capitals" % found[0]
+        if re.search(r"[!=]= NULL\b", line):
+            yield number, "a pointer is its own test: no comparison with NULL"
+
+
+def rule_declarations(file):
+    """A blank line behind the declarations that open a function."""
+    if file.kind != ".c":
+        return
+    for number, line in enumerate(file.lines):
+        if line != "{":
+            continue
+        at = number + 1
+        while at < len(file.lines) and DECLARATION.match(file.lines[at]):
+            at += 1
+        after = file.lines[at] if at < len(file.lines) else ""
+        if at > number + 1 and re.match(r"    (return|if|for|while|switch|do)\b", after):
+            yield at + 1, "no blank line behind the declarations"
 
 
 def rule_routines(file):

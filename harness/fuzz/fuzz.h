@@ -4,8 +4,8 @@
  * oracle saw, what the trace holds. They agree record by record, or the program is made as
  * small as it can be while they still differ, and shown.
  */
-#ifndef HARNESS_FUZZ_H
-#define HARNESS_FUZZ_H
+#ifndef HARNESS_FUZZ_FUZZ_H
+#define HARNESS_FUZZ_FUZZ_H
 
 #include "harness/fixture/trace.h"
 #include "harness/fixture/witness.h"

@@ -17,8 +17,8 @@
  *   rcx                 a count, from the node that sets it to the node that tests it
  *   free                rax, rcx, rdx, rdi, r8 to r11
  */
-#ifndef GUEST_GENERATE_H
-#define GUEST_GENERATE_H
+#ifndef HARNESS_FUZZ_GENERATE_H
+#define HARNESS_FUZZ_GENERATE_H
 
 #include "guest/edge.h"
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* What the files of the generator share: random numbers, nodes, bytes, the table of faults. */
-#ifndef GUEST_GENERATE_CODE_H
-#define GUEST_GENERATE_CODE_H
+#ifndef HARNESS_FUZZ_GENERATE_CODE_H
+#define HARNESS_FUZZ_GENERATE_CODE_H
 
 #include "harness/fuzz/generate.h"
 

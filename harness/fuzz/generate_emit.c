@@ -115,8 +115,10 @@ static void emit_loop(struct emitter *e, struct generate_node *n)
     relative(&e->code, offset_of(e, n->to));
 }
 
-/* How an indirect branch finds its target, which is in rax: a quadword of the data page or the
- * register itself. Both texts go on with the displacement `slot`, if any. */
+/*
+ * How an indirect branch finds its target, which is in rax: a quadword of the data page or the
+ * register itself. Both texts go on with the displacement `slot`, if any.
+ */
 struct via {
     uint8_t store_bytes, modrm_bytes;
     bool slot;

@@ -16,8 +16,10 @@ enum form_traits {
     ALU = 1 << 7,       /* bits 5:3 of the opcode choose the operation */
 };
 
-/* extensions: which values of ModRM.reg name an instruction of this form, a bit each; 0 when
- * the field names a register. */
+/*
+ * extensions: which values of ModRM.reg name an instruction of this form, a bit each; 0 when
+ * the field names a register.
+ */
 struct form {
     uint8_t map, opcode, traits, extensions;
 };
@@ -77,8 +79,10 @@ struct writer {
     int32_t displacement;
 };
 
-/* A register that a program leaves to filler. Without REX, 4 to 6 are AH, CH and DH; with it
- * they would be parts of RSP, RBP and RSI. */
+/*
+ * A register that a program leaves to filler. Without REX, 4 to 6 are AH, CH and DH; with it
+ * they would be parts of RSP, RBP and RSI.
+ */
 static unsigned scratch(const struct writer *w, bool byte)
 {
     static const uint8_t with_rex[8] = {0, 1, 2, 7, 8, 9, 10, 11};

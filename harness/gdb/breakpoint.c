@@ -21,7 +21,7 @@ static struct gdb_breakpoint *find(struct gdb *gdb, uint64_t address)
 
 bool gdb_breakpoint_at(const struct gdb *gdb, uint64_t address)
 {
-    return find((struct gdb *)gdb, address) != NULL;
+    return find((struct gdb *)gdb, address);
 }
 
 static const char *add(struct gdb *gdb, uint64_t address)

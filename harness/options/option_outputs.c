@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* The options serial=, screen= and gdb=: where the lines of a run go, and where a debugger is.
+/*
+ * The options serial=, screen= and gdb=: where the lines of a run go, and where a debugger is.
  */
 #include "harness/options/option_values.h"
 

@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* How often, for how long, in which order and under which guard: soak=, repeat=, order=,
- * guard=. */
+/*
+ * How often, for how long, in which order and under which guard: soak=, repeat=, order=,
+ * guard=.
+ */
 #include "harness/check/format.h"
 #include "harness/options/option_values.h"
 #include "hw/string.h"

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* Values of options, between the files that read them. */
-#ifndef HARNESS_OPTION_VALUES_H
-#define HARNESS_OPTION_VALUES_H
+#ifndef HARNESS_OPTIONS_OPTION_VALUES_H
+#define HARNESS_OPTIONS_OPTION_VALUES_H
 
 #include "harness/options/options.h"
 

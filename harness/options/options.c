@@ -39,6 +39,7 @@ bool option_number(const char *text, uint64_t *value)
                          : *text >= 'a' && *text <= 'f' ? (unsigned)(*text - 'a' + 10)
                          : *text >= 'A' && *text <= 'F' ? (unsigned)(*text - 'A' + 10)
                                                         : 99;
+
         if (digit >= base || result > (UINT64_MAX - digit) / base)
             return false;
         result = result * base + digit;

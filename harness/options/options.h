@@ -3,8 +3,8 @@
  * Options of a run: `key=value` words from waymark.cfg and from the load options; the latter
  * win. Pure text, so it is tested on the host.
  */
-#ifndef HARNESS_OPTIONS_H
-#define HARNESS_OPTIONS_H
+#ifndef HARNESS_OPTIONS_OPTIONS_H
+#define HARNESS_OPTIONS_OPTIONS_H
 
 #include <stdbool.h>
 #include <stddef.h>

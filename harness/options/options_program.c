@@ -12,7 +12,8 @@ static int hex_digit(char c)
                                   : -1;
 }
 
-/* %XX stands for a byte, so that words may hold blanks. False: no hexadecimal follows, or 00.
+/*
+ * %XX stands for a byte, so that words may hold blanks. False: no hexadecimal follows, or 00.
  */
 static bool decode_word(char *text)
 {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* program=, path= and arg=, for harness/options/options.c. */
-#ifndef HARNESS_OPTIONS_PROGRAM_H
-#define HARNESS_OPTIONS_PROGRAM_H
+#ifndef HARNESS_OPTIONS_OPTIONS_PROGRAM_H
+#define HARNESS_OPTIONS_OPTIONS_PROGRAM_H
 
 #include "harness/options/options.h"
 

@@ -3,8 +3,8 @@
  * Comparing a trace with what should have happened. Pure functions over arrays: no machine
  * access, tested on the host.
  */
-#ifndef HARNESS_COMPARE_H
-#define HARNESS_COMPARE_H
+#ifndef HARNESS_ORACLE_COMPARE_H
+#define HARNESS_ORACLE_COMPARE_H
 
 #include "guest/edge.h"
 
@@ -27,15 +27,19 @@ enum crossing_rule {
 };
 
 struct compare_options {
-    /* Records wholly outside are the kernel's own and passed over, but for OFF_OS, which must
-     * suppress them. Arrivals anywhere (from_anywhere, to_anywhere) lie inside. */
+    /*
+     * Records wholly outside are the kernel's own and passed over, but for OFF_OS, which must
+     * suppress them. Arrivals anywhere (from_anywhere, to_anywhere) lie inside.
+     */
     uint64_t guest_low, guest_high;
     bool keep_kernel;            /* ring-0 exact runs: nothing is passed over */
     bool off_os, off_usr;        /* filters in force */
     enum crossing_rule crossing; /* UNKNOWN: crossings under a filter may be there or not */
     bool prefix;                 /* the trace may end early (buffer full): no missing tail */
-    /* Open clauses already settled by an earlier trace, bit per edge_kind: optional edges of
-     * these kinds are required, or never there. */
+    /*
+     * Open clauses already settled by an earlier trace, bit per edge_kind: optional edges of
+     * these kinds are required, or never there.
+     */
     uint32_t settled_present, settled_absent;
 };
 

@@ -4,8 +4,8 @@
  * whether a conditional branch is taken. Shares nothing with hw/model/'s decoder.
  * Source: SDM Vol. 2, "Instruction Format", "Opcode Map".
  */
-#ifndef HARNESS_DECODE_H
-#define HARNESS_DECODE_H
+#ifndef HARNESS_ORACLE_DECODE_H
+#define HARNESS_ORACLE_DECODE_H
 
 #include <stdbool.h>
 #include <stddef.h>

@@ -11,8 +11,8 @@
  *   B  ModRM, imm8        Z  ModRM, imm16/32    c  ModRM that names registers only
  *   F  ModRM, imm8 for /0 and /1                G  ModRM, imm16/32 for /0 and /1
  */
-#ifndef HARNESS_DECODE_FORMS_H
-#define HARNESS_DECODE_FORMS_H
+#ifndef HARNESS_ORACLE_DECODE_FORMS_H
+#define HARNESS_ORACLE_DECODE_FORMS_H
 
 static const char one_byte_form[256 + 1] = "mmmmbzxxmmmmbzxp"  /* 00 */
                                            "mmmmbzxxmmmmbzxx"  /* 10 */

@@ -166,7 +166,7 @@ static bool prepare(struct stepper *stepper, struct oracle *oracle)
     };
     oracle->error = slots ? NULL : "the arena has no room for decoded instructions";
     oracle->error_rip = 0;
-    return slots != NULL;
+    return slots;
 }
 
 static void conclude(const struct stepping *s, const struct guest_run *run,
@@ -201,7 +201,7 @@ bool oracle_step(struct guest *g, struct guest_run *run, struct oracle *oracle)
     unwrap_handlers(&s);
     uninstall(&s);
     conclude(&s, run, oracle);
-    return oracle->error == NULL;
+    return !oracle->error;
 }
 
 uint64_t oracle_bare_steps(struct guest *g, struct guest_run *run)

@@ -4,8 +4,8 @@
  * by its own decoder. TF and BTS are never on together: oracle and trace are two runs from one
  * snapshot.
  */
-#ifndef HARNESS_ORACLE_H
-#define HARNESS_ORACLE_H
+#ifndef HARNESS_ORACLE_ORACLE_H
+#define HARNESS_ORACLE_ORACLE_H
 
 #include "guest/run.h"
 #include "harness/oracle/compare.h"
@@ -16,8 +16,10 @@
 
 struct trap_frame;
 struct oracle {
-    /* Told of every instruction that has run to its end: where it stood, the registers after
-     * it. Not of one that enters the kernel, nor of MOV SS. May be NULL. */
+    /*
+     * Told of every instruction that has run to its end: where it stood, the registers after
+     * it. Not of one that enters the kernel, nor of MOV SS. May be NULL.
+     */
     void (*on_step)(struct oracle *oracle, uint64_t at, const struct trap_frame *after);
     void *listener;
     struct expected_edge *edges; /* caller's array */
@@ -36,7 +38,8 @@ struct oracle {
  */
 bool oracle_step(struct guest *g, struct guest_run *run, struct oracle *oracle);
 
-/* The bare loop for `make bench`: the same stepping, the #DB handler only counts. Steps taken.
+/*
+ * The bare loop for `make bench`: the same stepping, the #DB handler only counts. Steps taken.
  */
 uint64_t oracle_bare_steps(struct guest *g, struct guest_run *run);
 

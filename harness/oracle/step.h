@@ -12,8 +12,8 @@
  *     the cache is emptied at step_start only. A length or target that no longer fits is
  *     decoded afresh before the thread counts as lost.
  */
-#ifndef HARNESS_STEP_H
-#define HARNESS_STEP_H
+#ifndef HARNESS_ORACLE_STEP_H
+#define HARNESS_ORACLE_STEP_H
 
 #include "guest/edge.h"
 #include "harness/oracle/compare.h"
@@ -55,8 +55,10 @@ struct stepper {
     uint64_t error_rip;
 };
 
-/* Empties the cache; writes the entering edge IRETQ -> entry. slots, fetch, places, edges and
- * max are set by the caller. */
+/*
+ * Empties the cache; writes the entering edge IRETQ -> entry. slots, fetch, places, edges and
+ * max are set by the caller.
+ */
 void step_start(struct stepper *s, uint64_t entry);
 
 /* One #DB: the instruction at s->at has run, the next one is at rip. False: lost, see error. */
@@ -69,7 +71,8 @@ bool step_to(struct stepper *s, uint64_t rip, uint64_t rflags, uint64_t rcx);
 bool step_event(struct stepper *s, unsigned vector, uint64_t rip, uint64_t rflags,
                 uint64_t rcx);
 
-/* The kernel lets the program go on at rip; by_sysret: the traced run will use SYSRETQ there.
+/*
+ * The kernel lets the program go on at rip; by_sysret: the traced run will use SYSRETQ there.
  */
 void step_resume(struct stepper *s, uint64_t rip, bool by_sysret);
 

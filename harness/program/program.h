@@ -3,8 +3,8 @@
  * program=NAME: a program of the user's own is traced to its end instead of running checks, and
  * its trace is written as trace.wtr (harness/tracefile/wtr_format.h).
  */
-#ifndef HARNESS_PROGRAM_H
-#define HARNESS_PROGRAM_H
+#ifndef HARNESS_PROGRAM_PROGRAM_H
+#define HARNESS_PROGRAM_PROGRAM_H
 
 #include "harness/suite/harness.h"
 

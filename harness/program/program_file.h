@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* The records at the beginning and at the end of a program's trace. */
-#ifndef HARNESS_PROGRAM_FILE_H
-#define HARNESS_PROGRAM_FILE_H
+#ifndef HARNESS_PROGRAM_PROGRAM_FILE_H
+#define HARNESS_PROGRAM_PROGRAM_FILE_H
 
 #include "guest/program.h"
 #include "harness/options/options.h"

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* The trace of a program on its way: records built in memory, until that goes into the file. */
-#ifndef HARNESS_PROGRAM_RECORD_H
-#define HARNESS_PROGRAM_RECORD_H
+#ifndef HARNESS_PROGRAM_PROGRAM_RECORD_H
+#define HARNESS_PROGRAM_PROGRAM_RECORD_H
 
 #include "ds/pmi.h"
 #include "harness/tracefile/wtr_format.h"

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Sampling a program: counter and buffer, samples as records, and the period that it can bear.
+/*
+ * Sampling a program: counter and buffer, samples as records, and the period that it can bear.
  */
 #include "harness/program/program_sample.h"
 

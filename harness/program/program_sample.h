@@ -7,8 +7,8 @@
  * A period that costs more time in the interrupt than in the program is doubled, as often as it
  * takes; each sample says what it stands for, and the end how many there would have been.
  */
-#ifndef HARNESS_PROGRAM_SAMPLE_H
-#define HARNESS_PROGRAM_SAMPLE_H
+#ifndef HARNESS_PROGRAM_PROGRAM_SAMPLE_H
+#define HARNESS_PROGRAM_PROGRAM_SAMPLE_H
 
 #include "ds/pebs.h"
 #include "ds/pmi.h"

@@ -38,8 +38,10 @@ static void keep(void *context)
     r->evidence = latest.evidence;
 }
 
-/* Only where records or counts are judged: elsewhere an interrupt of firmware's changes
- * nothing. A check that raises them itself wants them. */
+/*
+ * Only where records or counts are judged: elsewhere an interrupt of firmware's changes
+ * nothing. A check that raises them itself wants them.
+ */
 static bool interrupts(void *context, uint32_t *count)
 {
     const struct check *check = ((struct result *)context)->check;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* A check as often as the run asks for, and once more where firmware came in between. */
-#ifndef HARNESS_ATTEMPT_H
-#define HARNESS_ATTEMPT_H
+#ifndef HARNESS_SUITE_ATTEMPT_H
+#define HARNESS_SUITE_ATTEMPT_H
 
 #include "harness/suite/registry.h"
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* Coverage: which clauses a finished check of this run has decided. */
-#ifndef HARNESS_CLAUSES_H
-#define HARNESS_CLAUSES_H
+#ifndef HARNESS_SUITE_CLAUSES_H
+#define HARNESS_SUITE_CLAUSES_H
 
 #include "harness/check/check.h"
 

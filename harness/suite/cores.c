@@ -35,7 +35,7 @@ void cores_note(void)
     if (count)
         return;
     noted[count++] = core_ask();
-    while (p->take_over_all && count < CPU_MAX && (other = p->other((unsigned)count)) != NULL)
+    while (p->take_over_all && count < CPU_MAX && (other = p->other((unsigned)count)))
         noted[count++] = other->core;
     say();
 }

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* The processors that took part, each with its APIC id and kind of core. */
-#ifndef HARNESS_CORES_H
-#define HARNESS_CORES_H
+#ifndef HARNESS_SUITE_CORES_H
+#define HARNESS_SUITE_CORES_H
 
 #include "harness/suite/json.h"
 #include "hw/core.h"

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* Executing checks: snapshot, run, restore, verdict, result line. */
-#ifndef HARNESS_EXECUTE_H
-#define HARNESS_EXECUTE_H
+#ifndef HARNESS_SUITE_EXECUTE_H
+#define HARNESS_SUITE_EXECUTE_H
 
 #include "harness/check/run.h"
 

@@ -3,8 +3,8 @@
  * The first record of a run, before any check: a trial of one branch, in the journal by the
  * name of FIRST_RECORD. Where it never came back, no check may trace.
  */
-#ifndef HARNESS_FIRST_H
-#define HARNESS_FIRST_H
+#ifndef HARNESS_SUITE_FIRST_RECORD_H
+#define HARNESS_SUITE_FIRST_RECORD_H
 
 #include "harness/check/verdict.h"
 

@@ -4,8 +4,8 @@
  * then each group in turn, harness_end (end line). Everything here runs in firmware mode; a
  * group takes the machine over through the platform.
  */
-#ifndef HARNESS_HARNESS_H
-#define HARNESS_HARNESS_H
+#ifndef HARNESS_SUITE_HARNESS_H
+#define HARNESS_SUITE_HARNESS_H
 
 #include "harness/check/platform.h"
 #include "harness/options/options.h"
@@ -39,8 +39,10 @@ bool harness_next_group(void);
 /* Coverage lines and the end line. */
 enum run_verdict harness_end(void);
 
-/* Documents as they stand now; valid until the next call. report.json is always complete
- * JSON: checks that have not run yet are listed as errors with the reason "not run". */
+/*
+ * Documents as they stand now; valid until the next call. report.json is always complete
+ * JSON: checks that have not run yet are listed as errors with the reason "not run".
+ */
 const char *harness_report_json(size_t *bytes);
 const char *harness_machine_json(size_t *bytes);
 

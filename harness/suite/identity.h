@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* Who was tested by what: the identity lines, and the signature of the results folder. */
-#ifndef HARNESS_IDENTITY_H
-#define HARNESS_IDENTITY_H
+#ifndef HARNESS_SUITE_IDENTITY_H
+#define HARNESS_SUITE_IDENTITY_H
 
 #include "harness/suite/json.h"
 

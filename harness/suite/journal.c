@@ -63,13 +63,14 @@ static char *behind(char *line, const char *word)
     return line + length + 1;
 }
 
-/* Cuts text at the first such character and returns what follows; the end when there is none.
+/*
+ * Cuts text at the first such character and returns what follows; the end when there is none.
  */
 static char *cut(char *text, char at)
 {
     char *found = strchr(text, at);
 
-    if (found == NULL)
+    if (!found)
         return text + strlen(text);
     *found = 0;
     return found + 1;
@@ -81,21 +82,21 @@ static bool read_line(char *line, struct journal_end *end, const struct journal_
 
     if (!line[0])
         return true;
-    if (behind(line, "run") != NULL) {
+    if (behind(line, "run")) {
         end->boots++;
         return true;
     }
-    if ((rest = behind(line, "step")) != NULL) {
+    if ((rest = behind(line, "step"))) {
         fmt(end->stuck, sizeof(end->stuck), "%s", rest);
         return true;
     }
-    if ((rest = behind(line, "observe")) != NULL) {
+    if ((rest = behind(line, "observe"))) {
         more = cut(rest, '=');
         reader->observe(rest, more);
         return true;
     }
     for (size_t i = VERDICT_PASS; i < VERDICT_WORDS; i++) {
-        if ((rest = behind(line, verdict_words[i])) == NULL)
+        if (!(rest = behind(line, verdict_words[i])))
             continue;
         more = cut(rest, ' ');
         reader->result(rest, (enum verdict)i, more);

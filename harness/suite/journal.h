@@ -6,8 +6,8 @@
  * for the step under way in later passes of a soak, so that a torn write costs the last line
  * alone. Pure text; tested on the host.
  */
-#ifndef HARNESS_JOURNAL_H
-#define HARNESS_JOURNAL_H
+#ifndef HARNESS_SUITE_JOURNAL_H
+#define HARNESS_SUITE_JOURNAL_H
 
 #include "harness/check/verdict.h"
 #include "harness/options/options.h"

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* Writing JSON into a bounded buffer; commas and escapes are taken care of. */
-#ifndef HARNESS_JSON_H
-#define HARNESS_JSON_H
+#ifndef HARNESS_SUITE_JSON_H
+#define HARNESS_SUITE_JSON_H
 
 #include <stdbool.h>
 #include <stddef.h>

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* The newest branches of this processor, for the report of a fault that nobody expected. */
-#ifndef HARNESS_LAST_H
-#define HARNESS_LAST_H
+#ifndef HARNESS_SUITE_LAST_BRANCHES_H
+#define HARNESS_SUITE_LAST_BRANCHES_H
 
 #include <stddef.h>
 

@@ -21,7 +21,7 @@ bool machine_init(void)
 {
     if (!machine_text)
         machine_text = arena_alloc(MACHINE_BYTES);
-    return machine_text != NULL;
+    return machine_text;
 }
 
 uint64_t machine_ask(void *unused)

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* machine.json: what the machine is, below any model of ours, for whoever reads a report. */
-#ifndef HARNESS_MACHINE_H
-#define HARNESS_MACHINE_H
+#ifndef HARNESS_SUITE_MACHINE_H
+#define HARNESS_SUITE_MACHINE_H
 
 #include <stdbool.h>
 #include <stdint.h>

@@ -4,8 +4,8 @@
  * policy? Each defect and each value of a policy is one trial with one verdict, reported as a
  * check would be: defect.NAME, policy.NAME.VALUE.
  */
-#ifndef HARNESS_PROVE_H
-#define HARNESS_PROVE_H
+#ifndef HARNESS_SUITE_PROVE_H
+#define HARNESS_SUITE_PROVE_H
 
 #include "harness/check/check.h"
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* The list of checks, in run order, and what is known of each: selection and result. */
-#ifndef HARNESS_REGISTRY_H
-#define HARNESS_REGISTRY_H
+#ifndef HARNESS_SUITE_REGISTRY_H
+#define HARNESS_SUITE_REGISTRY_H
 
 #include "harness/check/check.h"
 #include "harness/options/options.h"

@@ -4,8 +4,8 @@
  * the processor away and may change what is recorded, so a run into which one came is set aside
  * and made again. Pure logic over callbacks; tested on the host.
  */
-#ifndef HARNESS_REPEAT_H
-#define HARNESS_REPEAT_H
+#ifndef HARNESS_SUITE_REPEAT_H
+#define HARNESS_SUITE_REPEAT_H
 
 #include "harness/check/verdict.h"
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* report.json and machine.json, built in memory. */
-#ifndef HARNESS_REPORT_H
-#define HARNESS_REPORT_H
+#ifndef HARNESS_SUITE_REPORT_H
+#define HARNESS_SUITE_REPORT_H
 
 #include "harness/check/platform.h"
 

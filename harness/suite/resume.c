@@ -47,7 +47,7 @@ static void take_result(const char *name, enum verdict verdict, const char *reas
 
     if (strcmp(name, FIRST_RECORD) == 0)
         first_known(verdict);
-    if (r == NULL)
+    if (!r)
         return;
     r->finished = r->carried = true;
     r->verdict = verdict;
@@ -83,7 +83,7 @@ void resume_begin(void)
 
     resumed = false;
     pending_bytes = 0;
-    if (p->journal_text == NULL)
+    if (!p->journal_text)
         return;
     header(expected);
     end = journal_read(p->journal_text, p->journal_text_bytes, expected, &reader);
@@ -129,7 +129,7 @@ const char *harness_journal_start(size_t *bytes, bool *anew)
 
 bool resume_journalled(void)
 {
-    return suite_state()->platform->journal != NULL;
+    return suite_state()->platform->journal;
 }
 
 static void add(const char *format, ...) __attribute__((format(printf, 1, 2)));

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* Going on with a run that a hang or a reset cut off, by the journal that it left. */
-#ifndef HARNESS_RESUME_H
-#define HARNESS_RESUME_H
+#ifndef HARNESS_SUITE_RESUME_H
+#define HARNESS_SUITE_RESUME_H
 
 #include "harness/suite/registry.h"
 

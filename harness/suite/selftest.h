@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Failing on purpose, once, so that whoever reads the results can prove that he would see it.
+/*
+ * Failing on purpose, once, so that whoever reads the results can prove that he would see it.
  */
-#ifndef HARNESS_SELFTEST_H
-#define HARNESS_SELFTEST_H
+#ifndef HARNESS_SUITE_SELFTEST_H
+#define HARNESS_SUITE_SELFTEST_H
 
 #include "harness/check/run.h"
 

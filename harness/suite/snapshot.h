@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* The machine's state around a check: what must be after it as it was before. */
-#ifndef HARNESS_SNAPSHOT_H
-#define HARNESS_SNAPSHOT_H
+#ifndef HARNESS_SUITE_SNAPSHOT_H
+#define HARNESS_SUITE_SNAPSHOT_H
 
 #include "ds/broker.h"
 #include "hw/pmc.h"

@@ -3,8 +3,8 @@
  * soak=TIME: the whole plan again and again until the time is up. Every pass but the last is
  * quiet: results are collected, and printed once, by the last.
  */
-#ifndef HARNESS_SOAK_H
-#define HARNESS_SOAK_H
+#ifndef HARNESS_SUITE_SOAK_H
+#define HARNESS_SUITE_SOAK_H
 
 #include <stdbool.h>
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* State of the run that the suite's own files share. */
-#ifndef HARNESS_SUITE_H
-#define HARNESS_SUITE_H
+#ifndef HARNESS_SUITE_SUITE_H
+#define HARNESS_SUITE_SUITE_H
 
 #include "harness/suite/harness.h"
 

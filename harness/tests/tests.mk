@@ -109,10 +109,10 @@ record_ptrace_SRCS = harness/tests/traced/record_ptrace.c
 
 HOST_TESTS += test_model_store
 test_model_store_SRCS := $(UNIT)/test_model_store.c $(addprefix hw/model/,bts/record.c \
-    bts/record_filter.c bts/delayed_store.c bts/dropped_records.c host/msr.c bts/branch_stack.c \
-    perfmon/perfmon.c perfmon/count.c perfmon/pebs.c processor/decode.c processor/opcodes.c \
-    processor/walk.c processor/watch.c processor/state.c trial/config.c trial/policy.c \
-    trial/defect.c)
+    bts/record_filter.c bts/delayed_store.c bts/dropped_records.c host/msr.c \
+    bts/branch_stack.c perfmon/perfmon.c perfmon/count.c perfmon/pebs.c processor/decode.c \
+    processor/opcodes.c processor/walk.c processor/watch.c processor/state.c trial/config.c \
+    trial/policy.c trial/defect.c)
 HOST_TESTS += test_model_lbr
 test_model_lbr_SRCS := $(UNIT)/test_model_lbr.c $(filter-out \
     %/test_model_store.c,$(test_model_store_SRCS))

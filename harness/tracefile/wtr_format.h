@@ -18,8 +18,8 @@
  *  - A new kind, or a field at the end of a fixed body, raises the minor version; anything that
  *    an old reader would misread raises the major one.
  */
-#ifndef HARNESS_WTR_FORMAT_H
-#define HARNESS_WTR_FORMAT_H
+#ifndef HARNESS_TRACEFILE_WTR_FORMAT_H
+#define HARNESS_TRACEFILE_WTR_FORMAT_H
 
 #include <stddef.h>
 #include <stdint.h>

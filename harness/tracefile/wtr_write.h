@@ -13,8 +13,8 @@
  *     }
  *     used += wtr_put(block + used, room - used, WTR_END, 0, 0, &end, sizeof end, NULL, 0);
  */
-#ifndef HARNESS_WTR_WRITE_H
-#define HARNESS_WTR_WRITE_H
+#ifndef HARNESS_TRACEFILE_WTR_WRITE_H
+#define HARNESS_TRACEFILE_WTR_WRITE_H
 
 #include "harness/tracefile/wtr_format.h"
 

@@ -1,11 +1,13 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* The stand-in processor as its user sees it: enter it, leave it, configure it.
+/*
+ * The stand-in processor as its user sees it: enter it, leave it, configure it.
  *
  * A thin hypervisor built on AMD SVM takes the calling kernel as its guest and
  * supplies the recording facility which the processor lacks. This header is the only
- * file of the folder that others include, and it holds no fact about that facility. */
-#ifndef WAYMARK_HW_MODEL_MODEL_H
-#define WAYMARK_HW_MODEL_MODEL_H
+ * file of the folder that others include, and it holds no fact about that facility.
+ */
+#ifndef HW_MODEL_MODEL_H
+#define HW_MODEL_MODEL_H
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -20,8 +22,10 @@ enum model_status {
     MODEL_BAD_VALUE   /* the name is known, the value is not */
 };
 
-/* One question that the manual leaves open, with the answers the model can give.
- * values is "first|second|...", the first is the default. */
+/*
+ * One question that the manual leaves open, with the answers the model can give.
+ * values is "first|second|...", the first is the default.
+ */
 struct model_policy {
     const char *name;
     const char *clause; /* id of the clause that is open */
@@ -45,22 +49,28 @@ struct model_stats {
     uint64_t interrupts; /* overflow interrupts requested */
 };
 
-/* Whether model_enter() can work here. Reads CPUID and, where SVM is enumerated, VM_CR
- * (APM Vol. 2, "Enabling SVM"); writes nothing. */
+/*
+ * Whether model_enter() can work here. Reads CPUID and, where SVM is enumerated, VM_CR
+ * (APM Vol. 2, "Enabling SVM"); writes nothing.
+ */
 enum model_status model_supported(void);
 
-/* Bytes of page-aligned, identity-mapped memory that one processor needs, when RAM ends
- * at top_of_ram (a physical address, exclusive). */
+/*
+ * Bytes of page-aligned, identity-mapped memory that one processor needs, when RAM ends
+ * at top_of_ram (a physical address, exclusive).
+ */
 size_t model_memory_bytes(uint64_t top_of_ram);
 
 /* Back to the defaults: policies at their first values, no defect, gates open, format 3. */
 void model_reset_config(void);
 
-/* Change the configuration; it holds for all processors and takes effect at once.
+/*
+ * Change the configuration; it holds for all processors and takes effect at once.
  * key "policy": value "NAME:VALUE"; key "defect": value "NAME", or "none" to clear all;
  * key "cpuid": value "no-NAME" to close a gate, "all" to open every one; key "pebs": value
  * "0" to "4", the format of the records of the other recording facility, "default" or "off".
- * MODEL_BAD_NAME for an unknown key or name, MODEL_BAD_VALUE for an unknown value. */
+ * MODEL_BAD_NAME for an unknown key or name, MODEL_BAD_VALUE for an unknown value.
+ */
 enum model_status model_set(const char *key, const char *value);
 
 /* Position, in its list of values, of the value that a policy has now. */
@@ -74,21 +84,27 @@ const struct model_defect *model_defect(size_t index);
 size_t model_gate_count(void);
 const char *model_gate(size_t index); /* "no-..." */
 
-/* Make the caller a guest; returns running as one. Call at CPL 0 with interrupts off, the
+/*
+ * Make the caller a guest; returns running as one. Call at CPL 0 with interrupts off, the
  * final GDT, IDT, TSS and CR3 loaded, all RAM below top_of_ram identity-mapped. memory
- * belongs to this processor until model_leave(). */
+ * belongs to this processor until model_leave().
+ */
 enum model_status model_enter(void *memory, size_t bytes, uint64_t top_of_ram);
 
-/* Called by the guest at CPL 0: back on the bare processor, with the caller's registers,
+/*
+ * Called by the guest at CPL 0: back on the bare processor, with the caller's registers,
  * stack, CR3, GDT and IDT as they are now; EFER.SVME and VM_HSAVE_PA as before
- * model_enter(). Does nothing when this processor is not inside the model. */
+ * model_enter(). Does nothing when this processor is not inside the model.
+ */
 void model_leave(void);
 
 /* Whether this processor runs inside the model now. */
 bool model_active(void);
 
-/* The counts of this processor; outside the model those of the one that left last, all zero
- * before the first model_enter(). */
+/*
+ * The counts of this processor; outside the model those of the one that left last, all zero
+ * before the first model_enter().
+ */
 const struct model_stats *model_stats(void);
 
 #endif

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* A BTS half over a small buffer between canaries, for the tests of ds/bts.c. */
-#ifndef BTS_FIXTURE_H
-#define BTS_FIXTURE_H
+#ifndef HARNESS_TESTS_FAKES_BTS_FIXTURE_H
+#define HARNESS_TESTS_FAKES_BTS_FIXTURE_H
 
 #include "ds/broker.h"
 #include "ds/bts.h"
@@ -10,7 +10,7 @@
 
 #include <stdalign.h>
 
-#define TR_BTS 0xc0ull
+#define TR_BTS 0xC0ull
 #define SLOTS  8
 
 /* Canaries on both sides of the buffer, in pages of their own. */
@@ -27,7 +27,7 @@ static inline void start(void)
 {
     fake_reset();
     broker_init();
-    memset(&memory, 0xa7, sizeof(memory));
+    memset(&memory, 0xA7, sizeof(memory));
     bts = (struct bts){0};
     config = (struct bts_config){
         .base = (uintptr_t)memory.slots,
@@ -47,10 +47,10 @@ static inline void set_up(void)
 static inline void expect_canaries(void)
 {
     for (size_t i = 0; i < sizeof(memory.before); i++)
-        if (memory.before[i] != 0xa7)
+        if (memory.before[i] != 0xA7)
             EXPECT(!"a byte before the buffer changed");
     for (size_t i = 0; i < sizeof(memory.after); i++)
-        if (memory.after[i] != 0xa7)
+        if (memory.after[i] != 0xA7)
             EXPECT(!"a byte after the buffer changed");
 }
 

@@ -66,7 +66,7 @@ static unsigned make_record(uint64_t *word, const struct fake_state *state, unsi
         return put_adaptive(word, state, counter, groups);
     put_fixed(word, state, fake.capabilities & BIT(6) ? state->next_ip : state->ip);
     word[18] = format() == 3 ? BIT(counter) : fake.status;
-    word[19] = 0xda7a;
+    word[19] = 0xDA7A;
     if (format() >= 2)
         word[22] = state->ip;
     if (format() == 3)
@@ -125,7 +125,7 @@ void fake_retire(const struct fake_state *state, bool branch, unsigned cpl)
 
     for (unsigned n = 0; n < fake.general; n++) {
         uint64_t select = fake.selects[n];
-        bool event = (select & 0xffff) == 0xc0 || ((select & 0xffff) == 0xc4 && branch);
+        bool event = (select & 0xFFFF) == 0xC0 || ((select & 0xFFFF) == 0xC4 && branch);
 
         if (event && fake.global_control & BIT(n) && select & BIT(22) &&
             select & BIT(cpl ? 16 : 17))

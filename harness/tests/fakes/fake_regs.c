@@ -22,7 +22,7 @@ struct fake_machine fake;
 /* Positions of the bits, from the manual's table and not from hw/msr.h. */
 #define BIT(n) (1ull << (n))
 enum { TR = 6, BTS = 7, BTINT = 8, OFF_OS = 9, OFF_USR = 10 };
-#define RESERVED (~0xffffull | BIT(2) | BIT(3) | BIT(4) | BIT(5))
+#define RESERVED (~0xFFFFull | BIT(2) | BIT(3) | BIT(4) | BIT(5))
 
 void fake_reset(void)
 {
@@ -31,7 +31,7 @@ void fake_reset(void)
         .dtes64 = true,
         .ds_cpl = true,
         .linear_bits = 48,
-        .apic_base = 0xfee00900,
+        .apic_base = 0xFEE00900,
         .cr3 = 0x1000,
         .lvt = 0x10000,
         .interrupts = true,
@@ -40,7 +40,7 @@ void fake_reset(void)
         .fixed = 3,
         .counter_bits = 48,
         .pdcm = true,
-        .capabilities = 0x30c0, /* trap, registers, format 0; full width */
+        .capabilities = 0x30C0, /* trap, registers, format 0; full width */
         .misc_enable = BIT(7),
     };
 }
@@ -112,10 +112,10 @@ static bool baseline(void)
 
 static uint64_t *counter_register(uint32_t msr)
 {
-    if (msr - 0xc1 < fake.general)
-        return &fake.counters[msr - 0xc1];
-    if (msr - 0x4c1 < fake.general && fake.capabilities & BIT(13))
-        return &fake.counters[msr - 0x4c1];
+    if (msr - 0xC1 < fake.general)
+        return &fake.counters[msr - 0xC1];
+    if (msr - 0x4C1 < fake.general && fake.capabilities & BIT(13))
+        return &fake.counters[msr - 0x4C1];
     if (msr - 0x309 < fake.fixed)
         return &fake.counters[32 + msr - 0x309];
     if (msr - 0x186 < fake.general)
@@ -129,7 +129,7 @@ static int write_one_counter(uint32_t msr, uint64_t value)
 
     if (!where)
         return 13;
-    if (msr - 0xc1 < 8)
+    if (msr - 0xC1 < 8)
         *where = cut((uint64_t)(int32_t)value);
     else if (msr - 0x186 < 8)
         *where = value;
@@ -142,7 +142,7 @@ static int write_one_counter(uint32_t msr, uint64_t value)
 
 static int write_pebs(uint64_t value)
 {
-    uint64_t may = baseline() ? counters_there() : 0xf & counters_there();
+    uint64_t may = baseline() ? counters_there() : 0xF & counters_there();
 
     if (!(fake.misc_enable & BIT(7)) || fake.misc_enable & BIT(12) || value & ~may ||
         value & fake.pebs_faults)
@@ -156,10 +156,10 @@ static int write_pebs(uint64_t value)
 static int write_counters(uint32_t msr, uint64_t value)
 {
     switch (msr) {
-    case 0x38d:
+    case 0x38D:
         fake.fixed_control = value;
         return 0;
-    case 0x38f:
+    case 0x38F:
         if (value & ~counters_there() || value & fake.global_faults)
             return 13;
         fake.global_control = value;
@@ -169,9 +169,9 @@ static int write_counters(uint32_t msr, uint64_t value)
         fake.status &= ~value | fake.status_stuck;
         fake.status_clears++;
         return 0;
-    case 0x3f1:
+    case 0x3F1:
         return write_pebs(value);
-    case 0x3f2:
+    case 0x3F2:
         fake.pebs_data = value;
         return baseline() ? 0 : 13;
     default:
@@ -185,15 +185,15 @@ static int read_counters(uint32_t msr, uint64_t *value)
 
     if (where)
         *value = *where;
-    else if (msr == 0x38d)
+    else if (msr == 0x38D)
         *value = fake.fixed_control;
-    else if (msr == 0x38e)
+    else if (msr == 0x38E)
         *value = fake.status;
-    else if (msr == 0x38f)
+    else if (msr == 0x38F)
         *value = fake.global_control;
-    else if (msr == 0x3f1)
+    else if (msr == 0x3F1)
         *value = fake.pebs_enable;
-    else if (msr == 0x3f2 && baseline())
+    else if (msr == 0x3F2 && baseline())
         *value = fake.pebs_data;
     else if (msr == 0x345 && fake.pdcm)
         *value = fake.capabilities;
@@ -224,7 +224,7 @@ int msr_write_try(uint32_t msr, uint64_t value)
     int vector = 13;
 
     visit(FAKE_BEFORE_WRITE);
-    if (msr == 0x1d9)
+    if (msr == 0x1D9)
         vector = write_debugctl(value);
     else if (msr == 0x600)
         vector = write_ds_area(value);
@@ -240,13 +240,13 @@ int msr_read_try(uint32_t msr, uint64_t *value)
 
     visit(FAKE_READ);
     fake.reads++;
-    if (msr == 0x1d9 && !fake.no_debugctl)
+    if (msr == 0x1D9 && !fake.no_debugctl)
         *value = fake.debugctl;
     else if (msr == 0x600 && fake.ds && !fake.no_ds_area)
         *value = fake.ds_area;
-    else if (msr == 0x1a0 && !fake.no_misc_enable)
+    else if (msr == 0x1A0 && !fake.no_misc_enable)
         *value = fake.misc_enable;
-    else if (msr == 0x1b)
+    else if (msr == 0x1B)
         *value = fake.apic_base;
     else
         vector = fake.perfmon_version ? read_counters(msr, value) : 13;
@@ -355,8 +355,8 @@ uint32_t apic_lvt_perf_read(void)
 void apic_lvt_perf_write(uint32_t value)
 {
     visit(FAKE_APIC);
-    fake.lvt_bad_writes += (value & ~0x107ffu) != 0;
-    fake.lvt = value & 0x107ff & ~fake.lvt_drops;
+    fake.lvt_bad_writes += (value & ~0x107FFu) != 0;
+    fake.lvt = value & 0x107FF & ~fake.lvt_drops;
 }
 
 void fake_go_to(unsigned cpu)

@@ -4,8 +4,8 @@
  * stores branches, and a local APIC entry that interrupts. Written from the manual with its own
  * offsets and bits; it includes nothing of ds/, so that a wrong offset there shows here.
  */
-#ifndef FAKE_REGS_H
-#define FAKE_REGS_H
+#ifndef HARNESS_TESTS_FAKES_FAKE_REGS_H
+#define HARNESS_TESTS_FAKES_FAKE_REGS_H
 
 #include <stdbool.h>
 #include <stddef.h>

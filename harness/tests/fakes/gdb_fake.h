@@ -3,8 +3,8 @@
  * A program that is not one, for the packets' own tests: memory of 8 KiB at a fixed place, runs
  * that end as the test has said, and both directions of the line as byte arrays.
  */
-#ifndef GDB_FAKE_H
-#define GDB_FAKE_H
+#ifndef HARNESS_TESTS_FAKES_GDB_FAKE_H
+#define HARNESS_TESTS_FAKES_GDB_FAKE_H
 
 #include "harness/gdb/stub.h"
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* Addresses that the kernel would give to edges_resolve; far from anything real. */
-#ifndef GUEST_FAKE_H
-#define GUEST_FAKE_H
+#ifndef HARNESS_TESTS_FAKES_GUEST_FAKE_H
+#define HARNESS_TESTS_FAKES_GUEST_FAKE_H
 
 #include "hw/trap.h"
 

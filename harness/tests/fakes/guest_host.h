@@ -4,8 +4,8 @@
  * them is written down. Signal handlers play the kernel of guest/workload.h. Linux on x86-64
  * only; include it after _GNU_SOURCE is defined.
  */
-#ifndef GUEST_HOST_H
-#define GUEST_HOST_H
+#ifndef HARNESS_TESTS_FAKES_GUEST_HOST_H
+#define HARNESS_TESTS_FAKES_GUEST_HOST_H
 
 #include "guest/abi.h"
 #include "guest/region.h"
@@ -192,7 +192,7 @@ static void run(const struct workload *w)
     if (trouble)
         printf("%s: %s at +0x%llx after %zu records\n", w->name, trouble,
                (unsigned long long)(trouble_at - (uint64_t)code), record_count);
-    EXPECT(trouble == NULL);
+    EXPECT(!trouble);
 }
 
 static void set_up(void)

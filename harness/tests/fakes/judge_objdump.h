@@ -3,8 +3,8 @@
  * objdump as an independent judge of decoders: its listing, line by line.
  * AT&T names are used because they tell near from far branches (jmp, ljmp).
  */
-#ifndef HARNESS_TESTS_JUDGE_OBJDUMP_H
-#define HARNESS_TESTS_JUDGE_OBJDUMP_H
+#ifndef HARNESS_TESTS_FAKES_JUDGE_OBJDUMP_H
+#define HARNESS_TESTS_FAKES_JUDGE_OBJDUMP_H
 
 #include <ctype.h>
 #include <stdbool.h>

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* A processor of the model on the host: memory, and what it says when a branch is recorded. */
-#ifndef MODEL_FIXTURE_H
-#define MODEL_FIXTURE_H
+#ifndef HARNESS_TESTS_FAKES_MODEL_FIXTURE_H
+#define HARNESS_TESTS_FAKES_MODEL_FIXTURE_H
 
 #include "hw/model/processor/cpu.h"
 #include "unit.h"

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* A PEBS half over a small buffer between canaries, for the tests of ds/pebs*.c. */
-#ifndef PEBS_FIXTURE_H
-#define PEBS_FIXTURE_H
+#ifndef HARNESS_TESTS_FAKES_PEBS_FIXTURE_H
+#define HARNESS_TESTS_FAKES_PEBS_FIXTURE_H
 
 #include "ds/broker.h"
 #include "ds/pebs.h"
@@ -16,7 +16,7 @@
 #define PERIOD  7
 
 /* Bytes of a record by format, adaptive with its registers; the manual's numbers. */
-static const size_t sizes[FORMATS] = {0x90, 0xb0, 0xc0, 0xc8, 0xb0};
+static const size_t sizes[FORMATS] = {0x90, 0xB0, 0xC0, 0xC8, 0xB0};
 
 static struct pebs_memory {
     alignas(4096) struct ds_area area;
@@ -33,10 +33,10 @@ static inline void start_with(unsigned format)
 {
     fake_reset();
     /* The baseline comes with the adaptive format: any counter may sample. */
-    fake.capabilities = 0x20c0 | format << 8 | (format == 4 ? 0x4000 : 0);
+    fake.capabilities = 0x20C0 | format << 8 | (format == 4 ? 0x4000 : 0);
     broker_init();
     pmc_identify(&pmc);
-    memset(&memory, 0xa7, sizeof(memory));
+    memset(&memory, 0xA7, sizeof(memory));
     pebs = (struct pebs){0};
     counters[0] = (struct pebs_counter){0, PMC_INSTRUCTIONS, -(uint64_t)PERIOD & MASK(48)};
     config = (struct pebs_config){
@@ -62,10 +62,10 @@ static inline void set_up_with(unsigned format)
 static inline void expect_canaries(void)
 {
     for (size_t i = 0; i < sizeof(memory.before); i++)
-        if (memory.before[i] != 0xa7)
+        if (memory.before[i] != 0xA7)
             EXPECT(!"a byte before the buffer changed");
     for (size_t i = config.bytes; i < sizeof(memory.buffer); i++)
-        if (memory.buffer[i] != 0xa7)
+        if (memory.buffer[i] != 0xA7)
             EXPECT(!"a byte after the buffer changed");
 }
 

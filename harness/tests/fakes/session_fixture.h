@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* A machine with a pool, two owners and two tasks, for the tests of sessions. */
-#ifndef SESSION_FIXTURE_H
-#define SESSION_FIXTURE_H
+#ifndef HARNESS_TESTS_FAKES_SESSION_FIXTURE_H
+#define HARNESS_TESTS_FAKES_SESSION_FIXTURE_H
 
 #include "ds/broker.h"
 #include "ds/session.h"
@@ -11,8 +11,8 @@
 #include <stdalign.h>
 
 #define TR     0x40ull
-#define TR_BTS 0xc0ull
-#define LVT    0xe2u
+#define TR_BTS 0xC0ull
+#define LVT    0xE2u
 #define PAGES  64
 #define SLOTS  32
 
@@ -68,7 +68,7 @@ static inline void expect_nothing_left(void)
     EXPECT_EQ(other_purse.charged_pages, 0);
     EXPECT_EQ(fake.ds_area, 0);
     EXPECT_EQ(fake.debugctl, 0);
-    EXPECT(task_a.context == NULL && task_b.context == NULL);
+    EXPECT(!task_a.context && !task_b.context);
     EXPECT_EQ(fake.crashes + fake.area_moves, 0);
     EXPECT(fake.interrupts);
 }

@@ -4,8 +4,8 @@
  * interruption comes just there: memory and registers are saved, the interruption runs, the
  * code runs to its end and is judged; then all is put back and the next instruction follows.
  */
-#ifndef STEP_H
-#define STEP_H
+#ifndef HARNESS_TESTS_FAKES_STEP_H
+#define HARNESS_TESTS_FAKES_STEP_H
 
 #include <signal.h>
 #include <stdbool.h>

@@ -3,8 +3,8 @@
  * Unit tests on the host. A test program is functions of EXPECTs, run by RUN, ended by
  * UNIT_END in main: it prints `N passed, N failed` and gives the exit status.
  */
-#ifndef UNIT_H
-#define UNIT_H
+#ifndef HARNESS_TESTS_FAKES_UNIT_H
+#define HARNESS_TESTS_FAKES_UNIT_H
 
 #include <stdbool.h>
 #include <stdint.h>

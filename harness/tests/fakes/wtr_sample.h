@@ -2,8 +2,8 @@
 /*
  * A small trace with every kind of record in it, made by the kernel's own writer.
  */
-#ifndef HARNESS_TESTS_WTR_SAMPLE_H
-#define HARNESS_TESTS_WTR_SAMPLE_H
+#ifndef HARNESS_TESTS_FAKES_WTR_SAMPLE_H
+#define HARNESS_TESTS_FAKES_WTR_SAMPLE_H
 
 #include "harness/tracefile/wtr_write.h"
 
@@ -93,10 +93,10 @@ static inline void sample_samples(struct sample *s)
         struct wtr_sample other;
         struct wtr_registers others;
     } two = {.sample = {.ip = 0x401007, .tsc = 1234600, .chain = 2},
-             .registers = {.ip = 0x40100a, .flags = 0x202, .stack = {0x401363, 1}},
+             .registers = {.ip = 0x40100A, .flags = 0x202, .stack = {0x401363, 1}},
              .chain = {0x401363, 0x401013},
-             .other = {.ip = 0x40119e, .tsc = 1234700},
-             .others = {.ip = 0x4011a0, .stack = {0, 0x401363}}};
+             .other = {.ip = 0x40119E, .tsc = 1234700},
+             .others = {.ip = 0x4011A0, .stack = {0, 0x401363}}};
     struct wtr_sample bare = {.ip = 0x5000, .tsc = 1234800};
     struct wtr_samples head = {
         .count = 2, .payload = sizeof two, .period = 97, .form = WTR_SAMPLES_REGISTERS};
@@ -112,8 +112,8 @@ static inline void sample_samples(struct sample *s)
 static inline void sample_branches(struct sample *s)
 {
     static const struct wtr_branch branches[] = {
-        {0x401007, 0x4012fa, 0},  {0x401304, 0x40135a, 16}, {0x40135e, 0x40119e, 0},
-        {0x4011c1, 0x401363, 16}, {0x401365, 0x401306, 0},  {~0ull, 0, 0},
+        {0x401007, 0x4012FA, 0},  {0x401304, 0x40135A, 16}, {0x40135E, 0x40119E, 0},
+        {0x4011C1, 0x401363, 16}, {0x401365, 0x401306, 0},  {~0ull, 0, 0},
         {0, 1ull << 63, ~0ull}};
     size_t taken;
 

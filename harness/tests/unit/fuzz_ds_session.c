@@ -179,7 +179,7 @@ static void sampled(void *context, session_id id, const struct pebs_sample *samp
 static void on_interrupt(void)
 {
     if (!session_pmi())
-        fake.lvt = 0xe2;
+        fake.lvt = 0xE2;
 }
 
 /* --- what must hold after every call */
@@ -260,7 +260,7 @@ static void do_request(void)
         return;
     error = session_request(&request, &result);
     CHECK((error == DS_OK) == (result.id != 0));
-    CHECK((error == DS_EBUSY) == (result.holder != NULL));
+    CHECK((error == DS_EBUSY) == (result.holder));
     if (error != DS_OK)
         return;
     *m = (struct mirror){
@@ -313,7 +313,7 @@ static void do_sample(void)
         return;
     error = session_sample(&request, &result);
     CHECK((error == DS_OK) == (result.id != 0));
-    CHECK((error == DS_EBUSY) == (result.holder != NULL));
+    CHECK((error == DS_EBUSY) == (result.holder));
     if (error != DS_OK)
         return;
     CHECK(period && counters[0].counter < 4 && request.records <= 512);
@@ -540,11 +540,11 @@ static void end(void)
 static void run_sessions(void)
 {
     struct session_machine machine = {
-        .pool = &pool, .has_bts = true, .interrupts = true, .lvt = 0xe2, .pmc = &pmc};
+        .pool = &pool, .has_bts = true, .interrupts = true, .lvt = 0xE2, .pmc = &pmc};
     unsigned format = next_byte() % 3;
 
     fake_reset();
-    fake.capabilities = 0x20c0 | (2 + format) << 8 | (format == 2 ? 0x4000 : 0);
+    fake.capabilities = 0x20C0 | (2 + format) << 8 | (format == 2 ? 0x4000 : 0);
     pmc_identify(&pmc);
     for (unsigned cpu = 0; cpu < CPUS; cpu++) {
         fake_go_to(cpu);
@@ -603,7 +603,7 @@ static void run_pebs_reader(void)
     size_t bytes = input_left, at = how >> 3 & 8, before = at;
     struct pebs_sample sample;
 
-    CHECK((format != NULL) == (how & 128 ? how % 8 == 0 : how % 8 < 5));
+    CHECK((format) == (how & 128 ? how % 8 == 0 : how % 8 < 5));
     memcpy(copy, input, bytes);
     /* Now and then a header whose size and groups agree. */
     if (how & 64 && bytes > 32) {

@@ -91,7 +91,7 @@ int main(int argc, char **argv)
 
     sample_program(argc ? argv[0] : "", path, sizeof path);
     whole = file_read(path, &size, &why);
-    if (!EXPECT(whole != NULL))
+    if (!EXPECT(whole))
         return 1;
     spoilt = malloc(size);
     for (unsigned i = 0; i < ROUNDS; i++) {

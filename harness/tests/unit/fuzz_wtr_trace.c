@@ -159,7 +159,7 @@ int main(int argc, char **argv)
         spoilt[0] = (uint8_t)(any(256) | (i % 4 ? 1 : 0));
         unit_count(LLVMFuzzerTestOneInput(spoilt, left) == 0);
     }
-    EXPECT(program.bytes != NULL);
+    EXPECT(program.bytes);
     program_close(&program);
     UNIT_END();
 }

@@ -215,7 +215,7 @@ static void every_spoiled_trace_is_refused(void)
                 applied++;
                 if (EXPECT(!same(bad.edges, bad.edge_count, bad.records, bad.record_count,
                                  &options, &r)))
-                    EXPECT(r.what != NULL && r.record_index <= bad.record_count);
+                    EXPECT(r.what && r.record_index <= bad.record_count);
                 else
                     printf("    spoiler %zu at record %zu\n", i, at);
             }
@@ -280,6 +280,7 @@ static void alternatives_are_exactly_those_listed(void)
     {
         struct trace_record both[3] = {
             {LOW + 0x10, ENTRY, 0}, {LOW + 0x12, ENTRY, 0}, {LOW + 0x12, LOW + 0x20, 0}};
+
         EXPECT(!same(e, 2, both, 3, &plain, NULL));
     }
     /* An alternative that is not declared does not count. */
@@ -309,8 +310,10 @@ static void optional_edges_do_not_mislead(void)
     EXPECT(!same(aab, 7, t, 5, &plain, NULL));
 }
 
-/* All small lists of two edges, each required or optional, against all traces of two records:
- * the answer must be that of trying every subset. */
+/*
+ * All small lists of two edges, each required or optional, against all traces of two records:
+ * the answer must be that of trying every subset.
+ */
 static void agrees_with_every_subset(void)
 {
     struct expected_edge a = user(EDGE_JMP, 0x10, 0x20), b = user(EDGE_JMP, 0x20, 0x30);

@@ -49,7 +49,7 @@ static size_t first_gap(const struct trace_record *r, size_t count)
     const char *why = NULL;
     size_t at = trace_connected(r, count, fetch, is_event, NULL, &why);
 
-    EXPECT((at == count) == (why == NULL));
+    EXPECT((at == count) == (!why));
     reason = why;
     return at;
 }

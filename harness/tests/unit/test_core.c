@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Kinds of cores from made-up leaves: a hybrid part's two kinds, uniform parts, wide APIC ids.
+/*
+ * Kinds of cores from made-up leaves: a hybrid part's two kinds, uniform parts, wide APIC ids.
  */
 #include "harness/tests/fakes/unit.h"
 #include "hw/core.h"

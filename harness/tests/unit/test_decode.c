@@ -99,6 +99,7 @@ static void judged_class(const struct judged *judged, struct decoded *want)
     *want = (struct decoded){.length = (uint8_t)judged->length};
     for (size_t i = 0; i < sizeof class_names / sizeof *class_names; i++) {
         const struct class_name *name = &class_names[i];
+
         /* loopl counts in ECX */
         size_t span = strlen(name->mnemonic);
         bool narrow = name->branch == BRANCH_LOOP && judged->mnemonic[span] == 'l' &&

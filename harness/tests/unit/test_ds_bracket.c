@@ -11,9 +11,9 @@
 #include <ucontext.h>
 
 #define TF  0x100
-#define ON  0x1122334400c0ull
+#define ON  0x1122334400C0ull
 #define OFF 0x5566778800001ull
-#define MSR 0x1d9
+#define MSR 0x1D9
 
 static uint64_t msr, written[8], masked;
 static unsigned writes, reads;
@@ -31,7 +31,7 @@ static void on_fault(int signal, siginfo_t *info, void *context)
     const uint8_t *code = (const uint8_t *)registers[REG_RIP];
 
     (void)info;
-    if (code[0] != 0x0f || (code[1] != 0x30 && code[1] != 0x32))
+    if (code[0] != 0x0F || (code[1] != 0x30 && code[1] != 0x32))
         _Exit(100 + signal);
     wrong_msr |= registers[REG_RCX] != MSR;
     if (code[1] == 0x30) {
@@ -167,7 +167,7 @@ static void test_preserves(void)
                      : "rbx", "rdx", "rsi", "rdi", "r8", "r9", "r10", "r11", "r12", "r13",
                        "r14", "r15", "memory", "cc");
     for (unsigned i = 0; i < 6; i++)
-        EXPECT_EQ(got[i], 0xb1 + i);
+        EXPECT_EQ(got[i], 0xB1 + i);
     EXPECT_EQ(moved, 0);
 }
 

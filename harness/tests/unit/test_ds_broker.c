@@ -59,7 +59,7 @@ static void test_init_without_registers(void)
     EXPECT_EQ(broker_set(BROKER_LBR, LBR), DS_EOPNOTSUPP);
     EXPECT_EQ(broker_bits(BROKER_LBR), 0);
     EXPECT_EQ(broker_set_ds_area(&area), DS_EOPNOTSUPP);
-    EXPECT(broker_ds_area() == NULL);
+    EXPECT(!broker_ds_area());
     EXPECT(fake.interrupts);
 }
 
@@ -149,7 +149,7 @@ static void test_area_stays_under_trace(void)
     EXPECT_EQ(broker_set_ds_area(&other), DS_OK);
     EXPECT_EQ(broker_set_ds_area(NULL), DS_OK);
     EXPECT_EQ(fake.ds_area, 0);
-    EXPECT(broker_ds_area() == NULL);
+    EXPECT(!broker_ds_area());
     EXPECT_EQ(fake.area_moves, 0);
 }
 
@@ -170,9 +170,9 @@ static void test_bad_areas(void)
     EXPECT_EQ(broker_set_ds_area(&area), DS_OK);
     expect_area_refused((char *)&other + 4, DS_EINVAL);
     expect_area_refused((void *)edge48, DS_EINVAL);
-    expect_area_refused((void *)0xffff7ffffffffff8, DS_EINVAL);
+    expect_area_refused((void *)0xFFFF7FFFFFFFFFF8, DS_EINVAL);
     expect_area_refused((void *)(edge48 - 8), DS_EINVAL);
-    expect_area_refused((void *)0xfffffffffffffff8, DS_EINVAL);
+    expect_area_refused((void *)0xFFFFFFFFFFFFFFF8, DS_EINVAL);
 
     fake_page((struct fake_page){.first = (uintptr_t)&other, .bytes = 4096});
     expect_area_refused(&other, DS_EFAULT);
@@ -186,7 +186,7 @@ static void test_bad_areas(void)
     expect_area_refused((char *)&other - 8, DS_EFAULT);
     /* The local APIC's page. */
     fake.pages[0].flags = PAGE_PRESENT | PAGE_WRITE;
-    fake.pages[0].phys = 0xfee00000;
+    fake.pages[0].phys = 0xFEE00000;
     expect_area_refused(&other, DS_EFAULT);
     /* Under another CR3 the same page is good. */
     fake.pages[0].cr3 = 0x9000;
@@ -272,7 +272,7 @@ static void test_bracket(void)
 
 static uint64_t never(void *arg)
 {
-    EXPECT(arg == NULL && false);
+    EXPECT(!arg && false);
     return 0;
 }
 
@@ -465,7 +465,7 @@ static void test_processors_are_separate(void)
     broker_set_ds_area(&area);
     fake.cpu = 0;
     EXPECT_EQ(broker_bits(BROKER_LBR), 0);
-    EXPECT(broker_ds_area() == NULL);
+    EXPECT(!broker_ds_area());
     EXPECT_EQ(broker_shadow(), 0);
     fake.cpu = 5;
     EXPECT_EQ(broker_shadow(), UNCORE | LBR);

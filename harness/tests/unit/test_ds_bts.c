@@ -143,7 +143,7 @@ static void count_runs(void *context, const struct bts_record *records, size_t c
 {
     size_t *runs = context;
 
-    EXPECT(count > 0 && records != NULL);
+    EXPECT(count > 0 && records);
     EXPECT_EQ(bts_reset(&bts), DS_EBUSY);
     (*runs)++;
 }

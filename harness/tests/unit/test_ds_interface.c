@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* The tracer's commands on a fake processor: order of errors, resizes that fail, any arguments.
+/*
+ * The tracer's commands on a fake processor: order of errors, resizes that fail, any arguments.
  */
 #include "ds/interface.h"
 #include "harness/tests/fakes/session_fixture.h"
@@ -50,8 +51,8 @@ static void begin(void)
         .pool = &pool,
         .tracer = &debugger,
         .target = &task_a,
-        .low = 0xa000,
-        .high = 0xb000,
+        .low = 0xA000,
+        .high = 0xB000,
         .tables = tables,
         .signal = raise_signal,
         .may_write = may_write,
@@ -80,7 +81,7 @@ static void branches(unsigned n)
 {
     session_switch(NULL, &task_a);
     for (unsigned i = 0; i < n; i++)
-        fake_branch(0xa000 + i, 0xa800, 3);
+        fake_branch(0xA000 + i, 0xA800, 3);
     session_switch(&task_a, NULL);
 }
 
@@ -95,17 +96,17 @@ static void test_commands(void)
     EXPECT_EQ(config(24 * 8, ON, 0), 16);
     branches(5);
     session_switch(NULL, &task_a);
-    fake_branch(0xa005, 0x500000, 3); /* a crossing: not shown */
+    fake_branch(0xA005, 0x500000, 3); /* a crossing: not shown */
     session_switch(&task_a, NULL);
     EXPECT_EQ(ask_for(INTERFACE_SIZE, 0, 0), 5);
     EXPECT_EQ(ask_for(INTERFACE_GET, AT, 0), 32);
     memcpy(&record, user, sizeof(record));
-    EXPECT_EQ(record.branch.from, 0xa004);
+    EXPECT_EQ(record.branch.from, 0xA004);
     EXPECT_EQ(ask_for(INTERFACE_GET, AT, 5), -DS_EINVAL);
     EXPECT_EQ(ask_for(INTERFACE_GET, AT + ROOM - 31, 0), -DS_EFAULT);
     EXPECT_EQ(ask_for(INTERFACE_DRAIN, AT, 2 * 32), 2);
     memcpy(&record, user, sizeof(record));
-    EXPECT_EQ(record.branch.from, 0xa000);
+    EXPECT_EQ(record.branch.from, 0xA000);
     EXPECT_EQ(ask_for(INTERFACE_DRAIN, AT, ROOM), 3);
     EXPECT_EQ(ask_for(INTERFACE_SIZE, 0, 0), 0);
     call.tracer = &profiler;
@@ -142,13 +143,13 @@ static void test_wrap(void)
     EXPECT_EQ(ask_for(INTERFACE_SIZE, 0, 0), 8);
     EXPECT_EQ(ask_for(INTERFACE_GET, AT, 8), -DS_EINVAL);
     EXPECT_EQ(ask_for(INTERFACE_DRAIN, AT, 3 * 32), 3);
-    EXPECT_EQ(seen(0).branch.from, 0xa004);
+    EXPECT_EQ(seen(0).branch.from, 0xA004);
     EXPECT_EQ(ask_for(INTERFACE_SIZE, 0, 0), 5);
     EXPECT_EQ(ask_for(INTERFACE_DRAIN, AT, ROOM), 5);
     branches(20);
     EXPECT_EQ(ask_for(INTERFACE_DRAIN, AT, ROOM), 9);
     EXPECT_EQ(seen(0).kind, RECORD_WRAP);
-    EXPECT_EQ(seen(1).branch.from, 0xa000 + 12);
+    EXPECT_EQ(seen(1).branch.from, 0xA000 + 12);
     branches(20);
     EXPECT_EQ(ask_for(INTERFACE_DRAIN, AT, 32), 1);
     EXPECT_EQ(ask_for(INTERFACE_CLEAR, 0, 0), 0);

@@ -8,7 +8,7 @@
 
 /* Values that show a lost half, a sign extension or a swapped order. */
 static const uint64_t patterns[] = {
-    0, 1, 0x80000000, 0xffffffff, 0x0123456789abcdef, 0xffff800012345678, UINT64_MAX,
+    0, 1, 0x80000000, 0xFFFFFFFF, 0x0123456789ABCDEF, 0xFFFF800012345678, UINT64_MAX,
 };
 #define PATTERNS (sizeof(patterns) / sizeof(patterns[0]))
 
@@ -26,11 +26,11 @@ static void fields_round_trip(const struct ds_layout *layout, unsigned width)
 {
     for (int field = 0; field < DS_FIELD_COUNT; field++) {
         for (unsigned p = 0; p < PATTERNS; p++) {
-            uint64_t mask = width == 4 ? 0xffffffff : UINT64_MAX;
+            uint64_t mask = width == 4 ? 0xFFFFFFFF : UINT64_MAX;
             uint8_t area[129], want[129];
 
-            memset(area, 0xc3, sizeof(area));
-            memset(want, 0xc3, sizeof(want));
+            memset(area, 0xC3, sizeof(area));
+            memset(want, 0xC3, sizeof(want));
             for (unsigned i = 0; i < width; i++)
                 want[1 + field * width + i] = (uint8_t)(patterns[p] >> (8 * i));
             ds_layout_put(layout, area + 1, field, patterns[p]);
@@ -69,9 +69,9 @@ static void test_records(void)
         ds_layout_record_put(&ds_layout_32, raw, &record);
         EXPECT_EQ(raw[12], 0x77);
         back = ds_layout_record_get(&ds_layout_32, raw);
-        EXPECT_EQ(back.from, record.from & 0xffffffff);
-        EXPECT_EQ(back.to, record.to & 0xffffffff);
-        EXPECT_EQ(back.flags, record.flags & 0xffffffff);
+        EXPECT_EQ(back.from, record.from & 0xFFFFFFFF);
+        EXPECT_EQ(back.to, record.to & 0xFFFFFFFF);
+        EXPECT_EQ(back.flags, record.flags & 0xFFFFFFFF);
         EXPECT_EQ(raw[24], 0x77);
     }
 }

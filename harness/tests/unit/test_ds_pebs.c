@@ -25,8 +25,8 @@ static void test_setup_fills_the_area(void)
         EXPECT_EQ(memory.area.pebs_threshold, config.base + 6 * sizes[format]);
         EXPECT_EQ(memory.area.pebs_reset[0], MASK(48) - PERIOD + 1);
         EXPECT_EQ(memory.area.pebs_reset[1], 0);
-        EXPECT_EQ(memory.area.bts_base, 0xa7a7a7a7a7a7a7a7);
-        EXPECT_EQ(memory.area.bts_threshold, 0xa7a7a7a7a7a7a7a7);
+        EXPECT_EQ(memory.area.bts_base, 0xA7A7A7A7A7A7A7A7);
+        EXPECT_EQ(memory.area.bts_threshold, 0xA7A7A7A7A7A7A7A7);
         expect_canaries();
         config.threshold_records = 0;
         EXPECT_EQ(pebs_setup(&pebs, &memory.area, &config, NULL), DS_OK);
@@ -60,7 +60,7 @@ static void test_refuses_processors(void)
     expect_refused(DS_REFUSED_NO_PEBS);
     for (unsigned format = FORMATS; format < 16; format++) {
         start_with(0);
-        fake.capabilities = 0x60c0 | format << 8;
+        fake.capabilities = 0x60C0 | format << 8;
         pmc_identify(&pmc);
         expect_refused(DS_REFUSED_FORMAT);
     }
@@ -250,7 +250,7 @@ static void test_period_goes_on(void)
         EXPECT_EQ(pebs_start(&pebs), DS_OK);
         fake_retire_some(i, 1);
         EXPECT_EQ(pebs_stop(&pebs), DS_OK);
-        fake_retire_some(0xdead, 3);
+        fake_retire_some(0xDEAD, 3);
     }
     EXPECT_EQ(pebs_drain(&pebs, SIZE_MAX, keep, NULL, NULL), DS_OK);
     EXPECT_EQ(got_count, 5);

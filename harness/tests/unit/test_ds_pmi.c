@@ -10,10 +10,10 @@
 #include <stdalign.h>
 
 #define TR    0x40ull
-#define ALL   0x1c0ull /* TR, BTS, BTINT */
+#define ALL   0x1C0ull /* TR, BTS, BTINT */
 #define SLOTS 10
 #define MASK  0x10000u
-#define FIXED 0xe2u
+#define FIXED 0xE2u
 #define NMI   0x400u
 
 static alignas(4096) struct ds_area area;
@@ -35,7 +35,7 @@ static void keep(void *context, const struct bts_record *records, size_t count)
 
 static void on_interrupt(void)
 {
-    fake_branches(0xf000, skid);
+    fake_branches(0xF000, skid);
     verdict = pmi_handle(&pmi);
 }
 
@@ -161,7 +161,7 @@ static void test_skid(void)
     fake_branches(1, 4);
     EXPECT_EQ(pmi.skid, 3);
     EXPECT_EQ(got_count, 7);
-    EXPECT_EQ(got[4], 0xf000);
+    EXPECT_EQ(got[4], 0xF000);
     EXPECT_EQ(fake.dropped, 3); /* asked for again while the entry was masked */
     skid = 1;
     fake_branches(1, 4);

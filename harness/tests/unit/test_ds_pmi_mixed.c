@@ -6,8 +6,8 @@
 #include "hw/irq.h"
 
 #define TR       0x40ull
-#define ALL      0x1c0ull
-#define UNMASKED 0xe2u
+#define ALL      0x1C0ull
+#define UNMASKED 0xE2u
 #define MASKED   0x10000u
 #define SLOTS    10
 #define LIMIT    5 /* records at which either half interrupts */
@@ -303,7 +303,7 @@ static void test_counter_is_taken(void)
     counters[0].counter = COUNTER;
     EXPECT_EQ(pebs_setup(&pebs, &memory.area, &config, NULL), DS_OK);
     EXPECT_EQ(pebs_start(&pebs), DS_EBUSY);
-    EXPECT_EQ(fake.selects[COUNTER], 0x5100c0);
+    EXPECT_EQ(fake.selects[COUNTER], 0x5100C0);
     EXPECT_EQ(broker_count(BROKER_COUNTERS, 0), DS_OK);
     EXPECT_EQ(pebs_start(&pebs), DS_OK);
     EXPECT_EQ(broker_count(BROKER_COUNTERS, 1 << COUNTER), DS_EBUSY);

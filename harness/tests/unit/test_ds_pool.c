@@ -16,7 +16,7 @@ static struct pool_payer payers[PAYERS];
 static void start(void)
 {
     fake_reset();
-    memset(memory, 0xee, sizeof(memory));
+    memset(memory, 0xEE, sizeof(memory));
     for (unsigned i = 0; i < PAYERS; i++)
         payers[i] = (struct pool_payer){.name = "payer", .limit_pages = 20};
     EXPECT_EQ(pool_init(&pool, memory, PAGES * 4096 + 100), DS_OK);
@@ -45,7 +45,7 @@ static void test_take_and_give_back(void)
     for (unsigned i = 0; i < 3 * 4096; i++)
         zero &= memory[i] == 0;
     EXPECT(zero);
-    EXPECT_EQ(memory[3 * 4096], 0xee);
+    EXPECT_EQ(memory[3 * 4096], 0xEE);
     EXPECT_EQ(payers[0].charged_pages, 1);
     EXPECT_EQ(payers[1].charged_pages, 2);
     EXPECT_EQ(pool_used(&pool), 3);
@@ -92,7 +92,7 @@ static void test_locked(void)
     pool.lock.taken = 1;
     EXPECT_EQ(pool_take(&pool, &payers[0], 1, &page), DS_EBUSY);
     EXPECT_EQ(pool_give_back(&pool, memory), DS_EBUSY);
-    EXPECT(page == NULL && fake.interrupts);
+    EXPECT(!page && fake.interrupts);
     pool.lock.taken = 0;
     EXPECT_EQ(pool_take(&pool, &payers[0], 1, &page), DS_OK);
     EXPECT(fake.interrupts);

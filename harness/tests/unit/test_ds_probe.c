@@ -36,7 +36,7 @@ static void start(void)
     fake.debugctl = 0x2000;
     broker_init();
     broker_set(BROKER_LBR, LBR);
-    fake.lvt = 0xe5;
+    fake.lvt = 0xE5;
     fake.hook = watch;
     ever = value_count = 0;
     tr_without_area = tr_with_interrupts = tr_unmasked = false;
@@ -55,7 +55,7 @@ static void expect_result(enum ds_probe_result result, unsigned stage, int vecto
     EXPECT_STR(report.reason, ds_probe_reason(result));
     EXPECT_EQ(fake.debugctl, debugctl);
     EXPECT_EQ(fake.ds_area, area);
-    EXPECT_EQ(fake.lvt, 0xe5);
+    EXPECT_EQ(fake.lvt, 0xE5);
     EXPECT_EQ(fake.interrupts, interrupts);
     EXPECT_EQ(fake.crashes + fake.area_moves + fake.records, 0);
     EXPECT_EQ(fake.lvt_bad_writes, 0);
@@ -156,7 +156,7 @@ static void test_everything_dropped(void)
     fake.debugctl_drops = UINT64_MAX;
     fake.ds_area_drops = true;
     broker_init();
-    fake.lvt = 0xe5;
+    fake.lvt = 0xE5;
     expect_result(DS_PROBE_BTS_DROPPED, 1, 0);
 }
 
@@ -182,7 +182,7 @@ static void test_stage_2(void)
 static void test_area_unusable(void)
 {
     start();
-    fake_page((struct fake_page){.first = 0x1000, .bytes = 0x7fff00000000, .flags = 0});
+    fake_page((struct fake_page){.first = 0x1000, .bytes = 0x7FFF00000000, .flags = 0});
     expect_result(DS_PROBE_AREA_UNUSABLE, 2, 0);
     fake.pages[0].flags = PAGE_PRESENT | PAGE_WRITE | PAGE_USER;
     expect_result(DS_PROBE_AREA_UNUSABLE, 2, 0);
@@ -204,7 +204,7 @@ static void test_first_record(void)
     EXPECT(found.expected);
     EXPECT_EQ(fake.debugctl, debugctl);
     EXPECT_EQ(fake.ds_area, area);
-    EXPECT_EQ(fake.lvt, 0xe5);
+    EXPECT_EQ(fake.lvt, 0xE5);
     EXPECT_EQ(fake.crashes, 0);
     EXPECT(!tr_without_area && !tr_with_interrupts && !tr_unmasked);
     fake.debugctl_drops = TR;

@@ -7,7 +7,7 @@
 #include <sys/mman.h>
 
 #define EDGE48 0x0000800000000000ull
-#define HIGH48 0xffff800000000000ull
+#define HIGH48 0xFFFF800000000000ull
 
 static void test_place_64(void)
 {
@@ -34,9 +34,9 @@ static void test_place_64(void)
 static void test_place_32(void)
 {
     fake_reset();
-    EXPECT_EQ(range_place(&ds_layout_32, 0xffffffe8, 23), RANGE_GOOD);
-    EXPECT_EQ(range_place(&ds_layout_32, 0xffffffe8, 24), RANGE_WRAPS);
-    EXPECT_EQ(range_place(&ds_layout_32, 0xffffffff, 1), RANGE_WRAPS);
+    EXPECT_EQ(range_place(&ds_layout_32, 0xFFFFFFE8, 23), RANGE_GOOD);
+    EXPECT_EQ(range_place(&ds_layout_32, 0xFFFFFFE8, 24), RANGE_WRAPS);
+    EXPECT_EQ(range_place(&ds_layout_32, 0xFFFFFFFF, 1), RANGE_WRAPS);
     EXPECT_EQ(range_place(&ds_layout_32, 0x100000000, 1), RANGE_NOT_CANONICAL);
     EXPECT_EQ(range_place(&ds_layout_32, 0x1000, UINT64_MAX), RANGE_WRAPS);
 }

@@ -187,14 +187,14 @@ static void test_switch_marks(void)
     request.owner = &profiler;
     b = ask();
     session_switch(NULL, &task_a);
-    fake_branch(0xa000, 1, 3);
+    fake_branch(0xA000, 1, 3);
     session_switch(&task_a, &task_b);
     session_switch(&task_b, NULL);
     EXPECT_EQ(session_drain(a, &debugger, slots, 8, 8, &count), DS_OK);
     EXPECT_EQ(count, 3);
     EXPECT(record_from_mark(&slots[0], &record) && record.kind == RECORD_ARRIVES);
     EXPECT_EQ(record.detail, 11);
-    EXPECT_EQ(slots[1].from, 0xa000);
+    EXPECT_EQ(slots[1].from, 0xA000);
     EXPECT(record_from_mark(&slots[2], &record) && record.kind == RECORD_DEPARTS);
     EXPECT(record.detail == 11 && record.clock == 2);
     EXPECT_EQ(session_drain(b, &profiler, slots, 8, 8, &count), DS_OK);
@@ -213,7 +213,7 @@ static void test_switch_marks(void)
     request.owner = &debugger;
     a = ask();
     session_switch(NULL, &task_a);
-    fake_branch(0xa000, 1, 3);
+    fake_branch(0xA000, 1, 3);
     session_switch(&task_a, &task_b);
     session_suspend(a, &debugger);
     EXPECT_EQ(session_drain(a, &debugger, slots, 8, 8, &count), DS_OK);
@@ -241,14 +241,14 @@ static void test_marks_wrap(void)
     a = ask();
     for (unsigned i = 0; i < SLOTS; i++) {
         session_switch(NULL, &task_a);
-        fake_branch(0xa000 + i, 1, 3);
+        fake_branch(0xA000 + i, 1, 3);
         session_switch(&task_a, NULL);
     }
     status = status_of(a);
     EXPECT(status.full && status.records == SLOTS);
     EXPECT_EQ(session_drain(a, &debugger, slots, SLOTS, SLOTS, &count), DS_OK);
     EXPECT(record_from_mark(&slots[SLOTS - 1], &record) && record.kind == RECORD_DEPARTS);
-    EXPECT_EQ(slots[SLOTS - 2].from, 0xa000 + SLOTS - 1);
+    EXPECT_EQ(slots[SLOTS - 2].from, 0xA000 + SLOTS - 1);
     session_release(a, &debugger);
     expect_nothing_left();
 }

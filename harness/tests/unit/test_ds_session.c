@@ -15,7 +15,7 @@ static void test_request_and_release(void)
     fake_branches(1, 5);
     EXPECT_EQ(size_of(id), 5);
     status = status_of(id);
-    EXPECT(status.owner == &debugger && status.task == NULL && status.running);
+    EXPECT(status.owner == &debugger && !status.task && status.running);
     EXPECT_EQ(status.capacity, SLOTS);
     EXPECT_EQ(status.records, 5);
     EXPECT_EQ(status.threshold, SESSION_NO_THRESHOLD);
@@ -147,7 +147,7 @@ static void test_contexts_full(void)
     request.task = NULL;
     expect_refused(DS_EPERM);
     EXPECT_EQ(context_claim(NULL, DS_HALF_PEBS, &debugger, &contexts[0], &holder), DS_EPERM);
-    EXPECT(holder == NULL);
+    EXPECT(!holder);
     for (unsigned i = 0; i < DS_CONTEXTS_MOST; i++)
         EXPECT_EQ(context_release(contexts[i], DS_HALF_PEBS), DS_OK);
     EXPECT_EQ(pool_used(&large), 0);

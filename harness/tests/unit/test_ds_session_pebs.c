@@ -28,8 +28,8 @@ static void tell(void *context, session_id id)
 static void start_sampling(void)
 {
     start();
-    fake.capabilities = 0x23c0;
-    fake.global_control = 0xf; /* as after reset */
+    fake.capabilities = 0x23C0;
+    fake.global_control = 0xF; /* as after reset */
     pmc_identify(&pmc);
     machine.pmc = &pmc;
     session_init(&machine);
@@ -69,7 +69,7 @@ static void expect_registers_left(void)
 {
     expect_nothing_left();
     EXPECT_EQ(fake.pebs_enable | fake.selects[1], 0);
-    EXPECT_EQ(fake.global_control, 0xf);
+    EXPECT_EQ(fake.global_control, 0xF);
     EXPECT_EQ(fake.sampling_crashes, 0);
 }
 
@@ -263,13 +263,13 @@ static void test_tasks(void)
     EXPECT_EQ(fake.pebs_enable, 0);
     for (unsigned i = 0; i < 4 * PERIOD; i++) {
         fake_go_to(i % 3);
-        fake.global_control = 0xf;
+        fake.global_control = 0xF;
         EXPECT_EQ(session_switch(NULL, &task_a), DS_OK);
         EXPECT_EQ(fake.pebs_enable, 2);
         fake_retire_some(i, 1);
         EXPECT_EQ(session_switch(&task_a, &task_b), DS_OK);
         EXPECT_EQ(fake.pebs_enable | fake.selects[1], 0);
-        fake_retire_some(0xdead0, 7);
+        fake_retire_some(0xDEAD0, 7);
         EXPECT_EQ(session_switch(&task_b, NULL), DS_OK);
     }
     EXPECT_EQ(status_of(id).records, 4);

@@ -20,8 +20,8 @@ static void test_setup_fills_the_area(void)
     EXPECT_EQ(memory.area.bts_index, (uintptr_t)memory.slots);
     EXPECT_EQ(memory.area.bts_maximum, (uintptr_t)(memory.slots + SLOTS));
     EXPECT_EQ(memory.area.bts_threshold, (uintptr_t)(memory.slots + SLOTS + 1));
-    EXPECT_EQ(memory.area.pebs_base, 0xa7a7a7a7a7a7a7a7);
-    EXPECT_EQ(memory.area.pebs_reset[0], 0xa7a7a7a7a7a7a7a7);
+    EXPECT_EQ(memory.area.pebs_base, 0xA7A7A7A7A7A7A7A7);
+    EXPECT_EQ(memory.area.pebs_reset[0], 0xA7A7A7A7A7A7A7A7);
     EXPECT_EQ(bts.debugctl, TR_BTS);
     expect_canaries();
 
@@ -126,7 +126,7 @@ static void test_setup_may_break_rules(void)
     EXPECT_EQ(bts_setup(&bts, &memory.area, &config, NULL), DS_OK);
     EXPECT_EQ(bts.capacity, 3);
     EXPECT_EQ(memory.area.bts_maximum, (uintptr_t)memory.slots + 24 * 3 + 5);
-    EXPECT_EQ(((uint8_t *)&memory.slots[3])[0], 0xa7);
+    EXPECT_EQ(((uint8_t *)&memory.slots[3])[0], 0xA7);
     /* Never the rules about addresses. */
     config.base = (uintptr_t)&memory.area;
     expect_refused(DS_REFUSED_OVERLAP);
@@ -147,7 +147,7 @@ static void test_setup_refuses_places(void)
     start();
     config.base = edge;
     expect_refused(DS_REFUSED_BUFFER_NOT_CANONICAL);
-    config.base = 0xffff7ffffffffffc;
+    config.base = 0xFFFF7FFFFFFFFFFC;
     expect_refused(DS_REFUSED_BUFFER_NOT_CANONICAL);
     config.base = edge - 4096;
     config.bytes = 4096 / 24 * 24 + 24;
@@ -202,7 +202,7 @@ static void test_setup_refuses_pages(void)
         {PAGE_PRESENT, 0, DS_REFUSED_AREA_READ_ONLY, DS_REFUSED_BUFFER_READ_ONLY},
         {PAGE_PRESENT | PAGE_WRITE | PAGE_USER, 0, DS_REFUSED_AREA_USER,
          DS_REFUSED_BUFFER_USER},
-        {PAGE_PRESENT | PAGE_WRITE | PAGE_ACCESSED | PAGE_DIRTY, 0xfee00000,
+        {PAGE_PRESENT | PAGE_WRITE | PAGE_ACCESSED | PAGE_DIRTY, 0xFEE00000,
          DS_REFUSED_AREA_DEVICE, DS_REFUSED_BUFFER_DEVICE},
         {PAGE_PRESENT | PAGE_WRITE, 0, DS_REFUSED_AREA_NOT_DIRTY, DS_REFUSED_BUFFER_NOT_DIRTY},
         {PAGE_PRESENT | PAGE_WRITE | PAGE_ACCESSED, 0, DS_REFUSED_AREA_NOT_DIRTY,

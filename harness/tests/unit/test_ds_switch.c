@@ -29,18 +29,18 @@ static void test_switch(void)
     EXPECT_EQ(fake.debugctl, 0);
     for (unsigned round = 0; round < 1000; round++) {
         EXPECT_EQ(session_switch(&task_b, &task_a), DS_OK);
-        fake_branch(0xa000 + round, 1, 3);
+        fake_branch(0xA000 + round, 1, 3);
         EXPECT_EQ(session_switch(&task_a, &task_b), DS_OK);
-        fake_branch(0xb000 + round, 1, 3);
+        fake_branch(0xB000 + round, 1, 3);
         EXPECT_EQ(session_switch(&task_b, NULL), DS_OK);
         EXPECT_EQ(fake.ds_area, 0);
-        fake_branch(0xc000, 1, 3);
+        fake_branch(0xC000, 1, 3);
     }
     for (size_t i = 0; i < SLOTS; i++) {
         EXPECT_EQ(session_get(a, &debugger, i, &record), DS_OK);
-        EXPECT_EQ(record.from, 0xa000 + 999 - i);
+        EXPECT_EQ(record.from, 0xA000 + 999 - i);
         EXPECT_EQ(session_get(b, &profiler, i, &record), DS_OK);
-        EXPECT_EQ(record.from, 0xb000 + 999 - i);
+        EXPECT_EQ(record.from, 0xB000 + 999 - i);
     }
     EXPECT_EQ(fake.crashes + fake.area_moves, 0);
     /* A request for the task that runs starts at once; release of it stops at once. */
@@ -86,7 +86,8 @@ static void test_interrupt_after_switch(void)
     expect_nothing_left();
 }
 
-/* The same without a callback: it comes back suspended, and a drain and a resume set it going.
+/*
+ * The same without a callback: it comes back suspended, and a drain and a resume set it going.
  */
 static void test_overflow_after_switch(void)
 {

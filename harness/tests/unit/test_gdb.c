@@ -235,11 +235,11 @@ static void range_steps(void)
     fake_start();
     fake.stop_at[0] = 0x401004;
     fake.stop_at[1] = 0x401008;
-    fake.stop_at[2] = 0x40100c;
+    fake.stop_at[2] = 0x40100C;
     EXPECT_STR(fake_answer("vCont;r401000,40100c:1"), "T05thread:1;");
     EXPECT_EQ(fake.runs, 3);
     EXPECT(fake.stepped[2]);
-    EXPECT_EQ(fake.gdb.registers.core[GDB_RIP], 0x40100c);
+    EXPECT_EQ(fake.gdb.registers.core[GDB_RIP], 0x40100C);
     EXPECT_STR(fake_answer("vCont;s:1;c"), "T05thread:1;");
     EXPECT_EQ(fake.runs, 4);
     EXPECT_STR(fake_answer("vCont;s:2;c"), "T05thread:1;");
@@ -307,7 +307,7 @@ static void interrupted(void)
     }
     /* The line dropped while the program ran: the next debugger finds it standing. */
     fake_send("$c#63$?#3f", 10);
-    EXPECT(strstr(fake.out, "$T02thread:1;#") != NULL);
+    EXPECT(strstr(fake.out, "$T02thread:1;#"));
     EXPECT(strchr(fake.out, '$') == strrchr(fake.out, '$'));
 }
 

@@ -129,12 +129,12 @@ static bool runs_as_foreseen(const char *name)
     load_and_run();
     if (count == 0) {
         wild++;
-        return trouble == NULL;
+        return !trouble;
     }
     known++;
     edges_total += count;
     edges_most = count > edges_most ? count : edges_most;
-    return trouble == NULL && compare(name, expected, count) && EXPECT_EQ(result, foreseen);
+    return !trouble && compare(name, expected, count) && EXPECT_EQ(result, foreseen);
 }
 
 static void as_foreseen(void)

@@ -38,8 +38,8 @@ static void names(void)
         holds(!(current->flags & WORKLOAD_STEPPABLE) || current->flags & WORKLOAD_RING3,
               "steppable outside ring 3", 0);
     }
-    EXPECT(workload_find("no.such") == NULL);
-    EXPECT(workload_at(workload_count()) == NULL);
+    EXPECT(!workload_find("no.such"));
+    EXPECT(!workload_at(workload_count()));
 }
 
 static enum branch_class class_of(enum edge_kind kind)

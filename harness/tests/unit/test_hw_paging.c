@@ -64,7 +64,7 @@ static uint64_t *table(void)
 {
     uint64_t *t = page_alloc();
 
-    EXPECT(t != NULL);
+    EXPECT(t);
     return t;
 }
 
@@ -176,7 +176,7 @@ static void pool_counts(void)
     EXPECT(*(uint8_t *)first == 0 && memcmp(first, (uint8_t *)first + 1, PAGE_BYTES - 1) == 0);
     page_free(first);
     page_free(second);
-    while (page_alloc() != NULL)
+    while (page_alloc())
         ;
     EXPECT_EQ(page_free_count(), 0);
 }

@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* The journal's text: what is written is read back, cut at any byte, and never believed
- * wrongly. */
+/*
+ * The journal's text: what is written is read back, cut at any byte, and never believed
+ * wrongly.
+ */
 #include "harness/suite/journal.h"
 #include "harness/tests/fakes/unit.h"
 
@@ -75,7 +77,7 @@ static void cut_anywhere(void)
     sample();
     for (size_t bytes = 0; bytes <= text_bytes; bytes++) {
         struct journal_end end = read_all(bytes);
-        bool one_done = strstr(taken, "a.one=") != NULL;
+        bool one_done = strstr(taken, "a.one=");
         const char *line = strstr(text, "pass a.one\n");
 
         EXPECT_EQ(one_done, bytes >= (size_t)(line - text) + strlen("pass a.one\n"));

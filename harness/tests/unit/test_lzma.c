@@ -82,7 +82,7 @@ static void agrees_with_the_program(void)
     memset(plain, 'x', 100000);
     agrees(100000);
     /* What it is for: code. */
-    ASSERT(self != NULL);
+    ASSERT(self);
     bytes = fread(plain, 1, sizeof(plain), self);
     fclose(self);
     ASSERT(bytes > 10000);

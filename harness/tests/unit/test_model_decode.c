@@ -97,7 +97,7 @@ static enum insn_class class_of_text(const char *word, size_t length, const char
         {"sti", INSN_STI},   {"syscall", INSN_SYSCALL}, {"sysenter", INSN_SYSENTER},
         {"int", INSN_INT},
     };
-    int indirect = strstr(text, " *") != NULL;
+    int indirect = strstr(text, " *");
 
     for (size_t i = 0; i < sizeof(exact) / sizeof(exact[0]); i++)
         if (strlen(exact[i].word) == length && !strncmp(word, exact[i].word, length))
@@ -140,7 +140,7 @@ static int judge_is_unsure(const struct judged *j)
     const char *word = mnemonic(j->text, &length);
 
     for (size_t i = 0; i < j->count; i++)
-        prefixes += j->bytes[i] == 0x9b;
+        prefixes += j->bytes[i] == 0x9B;
     return strstr(j->text, "(bad)") || strstr(j->text, ".byte") || strstr(j->text, "%tr") ||
            !word || j->count > INSN_MAX_BYTES || (prefixes && j->count > 1 && (word[0] == 'f'));
 }
@@ -183,7 +183,7 @@ static void run_objdump(const char *command, enum decode_mode mode)
     struct judged j;
     FILE *pipe = popen(command, "r");
 
-    if (!EXPECT(pipe != NULL))
+    if (!EXPECT(pipe))
         return;
     while (fgets(line, sizeof(line), pipe))
         if (parse_line(line, &j))
@@ -204,8 +204,8 @@ static uint8_t random_byte(void)
 /* Plain random bytes seldom make long prefix runs or two-byte opcodes; stir some in. */
 static uint8_t stirred_byte(void)
 {
-    static const uint8_t spice[] = {0x0f, 0x66, 0x67, 0xf2, 0xf3, 0x48, 0x41, 0xff,
-                                    0xc4, 0xc5, 0x62, 0x8f, 0x38, 0x3a, 0x2e, 0x64};
+    static const uint8_t spice[] = {0x0F, 0x66, 0x67, 0xF2, 0xF3, 0x48, 0x41, 0xFF,
+                                    0xC4, 0xC5, 0x62, 0x8F, 0x38, 0x3A, 0x2E, 0x64};
     uint8_t choice = random_byte();
 
     return choice < 48 ? spice[choice & 15] : random_byte();
@@ -251,7 +251,7 @@ static void compiled_code(void)
 /* Each cut of a long instruction must ask for more, never answer. */
 static void cuts(void)
 {
-    static const uint8_t code[] = {0x66, 0x67, 0x64, 0x48, 0xc7, 0x84, 0x88, 1,
+    static const uint8_t code[] = {0x66, 0x67, 0x64, 0x48, 0xC7, 0x84, 0x88, 1,
                                    2,    3,    4,    5,    6,    7,    8};
     struct insn insn;
 
@@ -270,14 +270,14 @@ static void too_long(void)
     EXPECT_EQ(insn_decode(code, sizeof(code), DECODE_64, &insn), DECODE_UNDEFINED);
     code[14] = 0x90;
     EXPECT_EQ(insn_decode(code, sizeof(code), DECODE_64, &insn), DECODE_OK);
-    code[14] = 0xb8; /* the immediate would be bytes 16 and 17 */
+    code[14] = 0xB8; /* the immediate would be bytes 16 and 17 */
     EXPECT_EQ(insn_decode(code, sizeof(code), DECODE_64, &insn), DECODE_UNDEFINED);
 }
 
 static void fields(void)
 {
-    static const uint8_t jump[] = {0x3e, 0x0f, 0x85, 0xfc, 0xff, 0xff, 0xff};
-    static const uint8_t call[] = {0x65, 0x41, 0xff, 0x54, 0xcb, 0x80};
+    static const uint8_t jump[] = {0x3E, 0x0F, 0x85, 0xFC, 0xFF, 0xFF, 0xFF};
+    static const uint8_t call[] = {0x65, 0x41, 0xFF, 0x54, 0xCB, 0x80};
     struct insn insn;
 
     EXPECT_EQ(insn_decode(jump, sizeof(jump), DECODE_64, &insn), DECODE_OK);
@@ -288,7 +288,7 @@ static void fields(void)
     EXPECT_EQ(insn.class, INSN_CALL_INDIRECT);
     EXPECT_EQ(insn.segment, SEGMENT_GS);
     EXPECT_EQ(insn.rex, REX_B);
-    EXPECT_EQ(insn.sib, 0xcb);
+    EXPECT_EQ(insn.sib, 0xCB);
     EXPECT_EQ(insn.displacement, (uint64_t)-128);
 }
 
@@ -303,7 +303,7 @@ static void transfers(void)
 static void random_code(void)
 {
     for (uint64_t seed = 1; seed <= 3; seed++)
-        random_bytes("i386:x86-64", DECODE_64, seed * 0x9e3779b97f4a7c15u, 300000);
+        random_bytes("i386:x86-64", DECODE_64, seed * 0x9E3779B97F4A7C15u, 300000);
     random_bytes("i386", DECODE_32, 77, 100000);
     random_bytes("i8086", DECODE_16, 78, 100000);
 }

@@ -12,14 +12,14 @@
 #define TABLES     0x0000u /* PML4, PDPT, PD, PT: linear = physical, user pages */
 #define GDT        0x8000u
 #define IDT        0x9000u
-#define TSS        0xa000u
-#define CODE       0xb000u
+#define TSS        0xA000u
+#define CODE       0xB000u
 #define USER_STACK 0x18000u
 #define KERNEL_TOP 0x20000u
 #define IST_TOP    0x24000u
-#define HANDLER    0xc000u
+#define HANDLER    0xC000u
 
-enum { KERNEL_CS = 0x08, KERNEL_SS = 0x10, USER_SS = 0x1b, USER_CS = 0x23, GATE = 0x28 };
+enum { KERNEL_CS = 0x08, KERNEL_SS = 0x10, USER_SS = 0x1B, USER_CS = 0x23, GATE = 0x28 };
 
 static unsigned unblocked;
 static jmp_buf shut_down;
@@ -48,7 +48,7 @@ static void gate(unsigned vector, uint64_t type, uint64_t dpl, uint64_t ist)
 {
     uint64_t handler = HANDLER + 16 * vector;
 
-    *word(IDT + 16 * vector) = (handler & 0xffff) | KERNEL_CS << 16 | ist << 32 | type << 40 |
+    *word(IDT + 16 * vector) = (handler & 0xFFFF) | KERNEL_CS << 16 | ist << 32 | type << 40 |
                                dpl << 45 | 1ull << 47 | (handler >> 16) << 48;
     *word(IDT + 16 * vector + 8) = 0;
 }
@@ -60,12 +60,12 @@ static void build_tables(void)
     *word(TABLES + 0x2000) = (TABLES + 0x3000) | 7;
     for (uint64_t page = 0; page < ARENA_BYTES / 4096; page++)
         *word(TABLES + 0x3000 + page * 8) = page * 4096 | 7;
-    *word(GDT + 0x08) = 0x00209b0000000000;
-    *word(GDT + 0x10) = 0x00cf93000000ffff;
-    *word(GDT + 0x18) = 0x00cff3000000ffff;
-    *word(GDT + 0x20) = 0x0020fb0000000000;
+    *word(GDT + 0x08) = 0x00209B0000000000;
+    *word(GDT + 0x10) = 0x00CF93000000FFFF;
+    *word(GDT + 0x18) = 0x00CFF3000000FFFF;
+    *word(GDT + 0x20) = 0x0020FB0000000000;
     for (unsigned vector = 0; vector < 256; vector++)
-        gate(vector, 0xe, vector == 3 || vector == 0x80 ? 3 : 0, 0);
+        gate(vector, 0xE, vector == 3 || vector == 0x80 ? 3 : 0, 0);
     memcpy(arena + TSS + 4, &(uint64_t){KERNEL_TOP}, 8);
     memcpy(arena + TSS + 0x24, &(uint64_t){IST_TOP}, 8);
 }
@@ -74,8 +74,8 @@ static void load(struct vmcb_segment *segment, uint16_t selector)
 {
     uint64_t raw = *word(GDT + (selector & ~7u));
 
-    *segment = (struct vmcb_segment){.selector = selector, .limit = 0xffffffff};
-    segment->attributes = (uint16_t)((raw >> 40 & 0xff) | (raw >> 44 & 0xf00));
+    *segment = (struct vmcb_segment){.selector = selector, .limit = 0xFFFFFFFF};
+    segment->attributes = (uint16_t)((raw >> 40 & 0xFF) | (raw >> 44 & 0xF00));
 }
 
 static void setup(unsigned cpl)
@@ -84,8 +84,8 @@ static void setup(unsigned cpl)
     build_tables();
     vmcb.save.cr0 = CR0_PE | CR0_PG | CR0_WP;
     vmcb.save.efer = EFER_LMA | EFER_LME | EFER_SCE;
-    vmcb.save.gdtr = (struct vmcb_segment){.base = GDT, .limit = 0x3f};
-    vmcb.save.idtr = (struct vmcb_segment){.base = IDT, .limit = 0xfff};
+    vmcb.save.gdtr = (struct vmcb_segment){.base = GDT, .limit = 0x3F};
+    vmcb.save.idtr = (struct vmcb_segment){.base = IDT, .limit = 0xFFF};
     vmcb.save.tr = (struct vmcb_segment){.base = TSS, .limit = 0x67, .selector = 0x30};
     load(&vmcb.save.cs, cpl ? USER_CS : KERNEL_CS);
     load(&vmcb.save.ss, cpl ? USER_SS : KERNEL_SS);
@@ -125,7 +125,7 @@ static void expect_frame(uint64_t top, uint64_t rip, uint64_t cs, uint64_t flags
 static void test_int_from_user(void)
 {
     setup(3);
-    RUN_BYTES(0xcd, 0x80);
+    RUN_BYTES(0xCD, 0x80);
     EXPECT_EQ(transfer_count, 1);
     expect_transfer(0, CODE, HANDLER + 0x800, 3, 0);
     expect_frame(KERNEL_TOP, CODE + 2, USER_CS, FLAG_FIXED | FLAG_IF, USER_STACK, USER_SS);
@@ -139,7 +139,7 @@ static void test_int_from_user(void)
 static void test_int_refused(void)
 {
     setup(3);
-    RUN_BYTES(0xcd, 0x21);
+    RUN_BYTES(0xCD, 0x21);
     EXPECT_EQ(vmcb.save.rip, HANDLER + 16 * 13);
     EXPECT_EQ(*word(KERNEL_TOP - 48), 0x21 * 8 + 2);
     expect_frame(KERNEL_TOP, CODE, USER_CS, FLAG_FIXED | FLAG_IF | FLAG_RF, USER_STACK,
@@ -151,8 +151,8 @@ static void test_int_refused(void)
 static void test_trap_gate_and_ist(void)
 {
     setup(0);
-    gate(3, 0xf, 3, 1);
-    RUN_BYTES(0xcc);
+    gate(3, 0xF, 3, 1);
+    RUN_BYTES(0xCC);
     EXPECT(vmcb.save.rflags & FLAG_IF);
     expect_frame(IST_TOP, CODE + 1, KERNEL_CS, FLAG_FIXED | FLAG_IF, USER_STACK, KERNEL_SS);
     expect_transfer(0, CODE, HANDLER + 0x30, 0, 0);
@@ -162,7 +162,7 @@ static void test_stack_is_aligned(void)
 {
     setup(0);
     cpu.gpr[RSP] = USER_STACK - 5;
-    RUN_BYTES(0xcc);
+    RUN_BYTES(0xCC);
     EXPECT_EQ(cpu.gpr[RSP], USER_STACK - 16 - 40);
 }
 
@@ -170,7 +170,7 @@ static void test_stack_is_aligned(void)
 static void test_int_has_no_error_code(void)
 {
     setup(0);
-    RUN_BYTES(0xcd, 0x0e);
+    RUN_BYTES(0xCD, 0x0E);
     EXPECT_EQ(cpu.gpr[RSP], USER_STACK - 40);
     expect_transfer(0, CODE, HANDLER + 16 * 14, 0, 0);
 }
@@ -180,11 +180,11 @@ static void test_null_stack_segment(void)
 {
     setup(0);
     cpu.gpr[RAX] = 1;
-    RUN_BYTES(0x8e, 0xd0);
+    RUN_BYTES(0x8E, 0xD0);
     EXPECT_EQ(vmcb.save.rip, HANDLER + 16 * 13);
     setup(0);
     cpu.gpr[RAX] = 0;
-    RUN_BYTES(0x8e, 0xd0);
+    RUN_BYTES(0x8E, 0xD0);
     EXPECT_EQ(vmcb.save.rip, CODE + 2);
 }
 
@@ -197,7 +197,7 @@ static void test_sysexit_refused(void)
         vmcb.save.sysenter_cs = KERNEL_CS;
         cpu.gpr[RDX] = bad == 0 ? 1ull << 62 : CODE;
         cpu.gpr[RCX] = bad == 1 ? 1ull << 62 : USER_STACK;
-        RUN_BYTES(0x48, 0x0f, 0x35);
+        RUN_BYTES(0x48, 0x0F, 0x35);
         EXPECT_EQ(vmcb.save.rip, HANDLER + 16 * 13);
     }
 }
@@ -229,7 +229,7 @@ static void test_double_faults(void)
     EXPECT_EQ(vmcb.save.rip, HANDLER + 16 * 11);
     EXPECT_EQ(*word(KERNEL_TOP - 48), 6 * 8 + 3);
     setup(3); /* #PF on a stack that is not mapped: #PF on #PF is #DF, on its IST */
-    gate(8, 0xe, 0, 1);
+    gate(8, 0xE, 0, 1);
     *page_entry(KERNEL_TOP - 8) = 0;
     cpu.fault = (struct fault){.vector = 14, .error = 4, .address = 1};
     deliver_fault(&cpu);
@@ -275,7 +275,7 @@ static void test_iret(void)
     load(&vmcb.save.ds, KERNEL_SS);
     memcpy(arena + KERNEL_TOP - 40, frame, sizeof(frame));
     cpu.gpr[RSP] = KERNEL_TOP - 40;
-    RUN_BYTES(0x48, 0xcf);
+    RUN_BYTES(0x48, 0xCF);
     expect_transfer(0, CODE, CODE + 0x100, 0, 3);
     EXPECT_EQ(guest_cpl(&cpu), 3);
     EXPECT_EQ(cpu.gpr[RSP], USER_STACK);
@@ -292,7 +292,7 @@ static void iret_fault(unsigned word_number, uint64_t value, uint64_t error)
     frame[word_number] = value;
     memcpy(arena + KERNEL_TOP - 40, frame, sizeof(frame));
     cpu.gpr[RSP] = KERNEL_TOP - 40;
-    RUN_BYTES(0x48, 0xcf);
+    RUN_BYTES(0x48, 0xCF);
     EXPECT_EQ(vmcb.save.rip, HANDLER + 16 * 13);
     EXPECT_EQ(*word(KERNEL_TOP - 48 - 48), error); /* aligned by 16 first */
     EXPECT_EQ(transfer_count, 1);
@@ -315,40 +315,40 @@ static void test_syscall_and_sysret(void)
     vmcb.save.star = (uint64_t)KERNEL_CS << 32 | 0x13ull << 48;
     vmcb.save.lstar = HANDLER;
     vmcb.save.sfmask = FLAG_IF | FLAG_DF;
-    RUN_BYTES(0x0f, 0x05);
+    RUN_BYTES(0x0F, 0x05);
     expect_transfer(0, CODE, HANDLER, 3, 0);
     EXPECT_EQ(cpu.gpr[RCX], CODE + 2);
     EXPECT_EQ(cpu.gpr[11], FLAG_FIXED | FLAG_IF);
     EXPECT_EQ(vmcb.save.rflags, FLAG_FIXED);
     EXPECT_EQ(vmcb.save.cs.selector, KERNEL_CS);
     vmcb.save.rip = CODE;
-    RUN_BYTES(0x48, 0x0f, 0x07);
+    RUN_BYTES(0x48, 0x0F, 0x07);
     expect_transfer(1, CODE, CODE + 2, 0, 3);
     EXPECT_EQ(vmcb.save.cs.selector, USER_CS);
     EXPECT_EQ(vmcb.save.ss.selector, USER_SS);
     EXPECT_EQ(vmcb.save.rflags, FLAG_FIXED | FLAG_IF);
     vmcb.save.rip = CODE; /* SYSRET in ring 3 */
-    RUN_BYTES(0x48, 0x0f, 0x07);
+    RUN_BYTES(0x48, 0x0F, 0x07);
     EXPECT_EQ(vmcb.save.rip, HANDLER + 16 * 13);
 }
 
 static void test_far_pointers(void)
 {
     setup(0);
-    *word(0x1f000) = (CODE + 0x40) | (uint64_t)KERNEL_CS << 32;
-    cpu.gpr[RBX] = 0x1f000;
-    RUN_BYTES(0xff, 0x2b); /* ljmp *(%rbx) */
+    *word(0x1F000) = (CODE + 0x40) | (uint64_t)KERNEL_CS << 32;
+    cpu.gpr[RBX] = 0x1F000;
+    RUN_BYTES(0xFF, 0x2B); /* ljmp *(%rbx) */
     expect_transfer(0, CODE, CODE + 0x40, 0, 0);
     vmcb.save.rip = CODE;
-    RUN_BYTES(0x48, 0xff, 0x1b); /* rex.W lcall *(%rbx): the pointer is longer, so wrong */
+    RUN_BYTES(0x48, 0xFF, 0x1B); /* rex.W lcall *(%rbx): the pointer is longer, so wrong */
     EXPECT_EQ(vmcb.save.rip, HANDLER + 16 * 13);
     setup(0);
-    *word(0x1f000) = (CODE + 0x40) | (uint64_t)KERNEL_CS << 32;
-    cpu.gpr[RBX] = 0x1f000;
-    RUN_BYTES(0xff, 0x1b);
+    *word(0x1F000) = (CODE + 0x40) | (uint64_t)KERNEL_CS << 32;
+    cpu.gpr[RBX] = 0x1F000;
+    RUN_BYTES(0xFF, 0x1B);
     EXPECT_EQ(*word(USER_STACK - 8), (CODE + 2) | (uint64_t)KERNEL_CS << 32);
     vmcb.save.rip = CODE;
-    RUN_BYTES(0xcb);
+    RUN_BYTES(0xCB);
     expect_transfer(1, CODE, CODE + 2, 0, 0);
     EXPECT_EQ(cpu.gpr[RSP], USER_STACK);
 }
@@ -356,18 +356,18 @@ static void test_far_pointers(void)
 static void test_call_gate(void)
 {
     setup(3);
-    *word(GDT + GATE) = (HANDLER & 0xffff) | KERNEL_CS << 16 | 0xecull << 40;
+    *word(GDT + GATE) = (HANDLER & 0xFFFF) | KERNEL_CS << 16 | 0xECull << 40;
     *word(GDT + GATE + 8) = 0;
-    *word(0x1f000) = (uint64_t)(GATE | 3) << 32;
-    cpu.gpr[RBX] = 0x1f000;
-    RUN_BYTES(0xff, 0x1b);
+    *word(0x1F000) = (uint64_t)(GATE | 3) << 32;
+    cpu.gpr[RBX] = 0x1F000;
+    RUN_BYTES(0xFF, 0x1B);
     expect_transfer(0, CODE, HANDLER, 3, 0);
     EXPECT_EQ(*word(KERNEL_TOP - 8), USER_SS);
     EXPECT_EQ(*word(KERNEL_TOP - 16), USER_STACK);
     EXPECT_EQ(*word(KERNEL_TOP - 24), USER_CS);
     EXPECT_EQ(*word(KERNEL_TOP - 32), CODE + 2);
     vmcb.save.rip = CODE;
-    RUN_BYTES(0x48, 0xcb);
+    RUN_BYTES(0x48, 0xCB);
     expect_transfer(1, CODE, CODE + 2, 0, 3);
     EXPECT_EQ(cpu.gpr[RSP], USER_STACK);
 }
@@ -376,7 +376,7 @@ static void test_near_faults(void)
 {
     setup(3); /* CALL to a non-canonical address: nothing is pushed, one transfer */
     cpu.gpr[RAX] = 0x0000900000000000;
-    RUN_BYTES(0xff, 0xd0);
+    RUN_BYTES(0xFF, 0xD0);
     EXPECT_EQ(vmcb.save.rip, HANDLER + 16 * 13);
     EXPECT_EQ(transfer_count, 1);
     expect_transfer(0, CODE, HANDLER + 16 * 13, 3, 0);
@@ -384,23 +384,23 @@ static void test_near_faults(void)
                  USER_SS);
     setup(3); /* CALL with the stack not mapped */
     *page_entry(USER_STACK - 8) = 0;
-    RUN_BYTES(0xe8, 0, 0, 0, 0);
+    RUN_BYTES(0xE8, 0, 0, 0, 0);
     EXPECT_EQ(vmcb.save.rip, HANDLER + 16 * 14);
     EXPECT_EQ(vmcb.save.cr2, USER_STACK - 8);
     EXPECT_EQ(*word(KERNEL_TOP - 48), PF_WRITE | PF_USER);
     setup(3); /* JMP through a supervisor page */
-    *page_entry(0x1f000) &= ~4ull;
-    cpu.gpr[RAX] = 0x1f010;
-    RUN_BYTES(0xff, 0x20);
+    *page_entry(0x1F000) &= ~4ull;
+    cpu.gpr[RAX] = 0x1F010;
+    RUN_BYTES(0xFF, 0x20);
     EXPECT_EQ(*word(KERNEL_TOP - 48), PF_PRESENT | PF_USER);
-    EXPECT_EQ(vmcb.save.cr2, 0x1f010);
+    EXPECT_EQ(vmcb.save.cr2, 0x1F010);
 }
 
 static void test_single_step(void)
 {
     setup(3);
     vmcb.save.rflags |= FLAG_TF;
-    RUN_BYTES(0xeb, 0x10);
+    RUN_BYTES(0xEB, 0x10);
     EXPECT_EQ(transfer_count, 2); /* the branch, then its trap */
     expect_transfer(0, CODE, CODE + 0x12, 3, 3);
     expect_transfer(1, CODE + 0x12, HANDLER + 16, 3, 0);
@@ -424,21 +424,21 @@ static void test_flags_and_shadow(void)
 {
     setup(0);
     vmcb.save.rflags &= ~FLAG_IF;
-    RUN_BYTES(0xfb);
+    RUN_BYTES(0xFB);
     EXPECT(cpu.shadow && vmcb.save.rflags & FLAG_IF);
     vmcb.save.rip = CODE;
-    RUN_BYTES(0xfb); /* IF was set already: no shadow */
+    RUN_BYTES(0xFB); /* IF was set already: no shadow */
     EXPECT(!cpu.shadow);
     setup(3);
-    RUN_BYTES(0xfa);
+    RUN_BYTES(0xFA);
     EXPECT_EQ(vmcb.save.rip, HANDLER + 16 * 13);
     setup(3);
     vmcb.save.rflags |= FLAG_TF | FLAG_RF;
-    RUN_BYTES(0x9c);
+    RUN_BYTES(0x9C);
     EXPECT_EQ(*word(USER_STACK - 8), FLAG_FIXED | FLAG_IF | FLAG_TF);
     setup(3); /* POPF in ring 3 changes neither IF nor IOPL */
     *word(USER_STACK) = FLAG_FIXED | FLAG_IOPL | FLAG_CF;
-    RUN_BYTES(0x9d);
+    RUN_BYTES(0x9D);
     EXPECT_EQ(vmcb.save.rflags, FLAG_FIXED | FLAG_IF | FLAG_CF);
 }
 
@@ -527,9 +527,9 @@ static void test_loops(void)
         uint8_t opcode;
         uint64_t rcx;
         bool zero, taken;
-    } cases[] = {{0xe2, 2, 0, 1}, {0xe2, 1, 0, 0},         {0xe1, 2, 1, 1}, {0xe1, 2, 0, 0},
-                 {0xe0, 2, 0, 1}, {0xe0, 2, 1, 0},         {0xe3, 0, 0, 1}, {0xe3, 1, 0, 0},
-                 {0xe2, 0, 0, 1}, {0xe3, 1ull << 32, 0, 0}};
+    } cases[] = {{0xE2, 2, 0, 1}, {0xE2, 1, 0, 0},         {0xE1, 2, 1, 1}, {0xE1, 2, 0, 0},
+                 {0xE0, 2, 0, 1}, {0xE0, 2, 1, 0},         {0xE3, 0, 0, 1}, {0xE3, 1, 0, 0},
+                 {0xE2, 0, 0, 1}, {0xE3, 1ull << 32, 0, 0}};
 
     for (unsigned i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
         setup(3);
@@ -537,11 +537,11 @@ static void test_loops(void)
         vmcb.save.rflags |= cases[i].zero ? FLAG_ZF : 0;
         RUN_BYTES(cases[i].opcode, 0x20);
         EXPECT_EQ(vmcb.save.rip, CODE + (cases[i].taken ? 0x22 : 2));
-        EXPECT_EQ(cpu.gpr[RCX], cases[i].rcx - (cases[i].opcode != 0xe3));
+        EXPECT_EQ(cpu.gpr[RCX], cases[i].rcx - (cases[i].opcode != 0xE3));
     }
     setup(3); /* with 67H only ECX counts, and its upper half is cleared */
     cpu.gpr[RCX] = 0x500000001;
-    RUN_BYTES(0x67, 0xe2, 0x20);
+    RUN_BYTES(0x67, 0xE2, 0x20);
     EXPECT_EQ(vmcb.save.rip, CODE + 3);
     EXPECT_EQ(cpu.gpr[RCX], 0);
 }
@@ -550,13 +550,15 @@ static void test_returns(void)
 {
     setup(3);
     *word(USER_STACK) = CODE + 0x77;
-    RUN_BYTES(0xc2, 0x10, 0x00);
+    RUN_BYTES(0xC2, 0x10, 0x00);
     expect_transfer(0, CODE, CODE + 0x77, 3, 3);
     EXPECT_EQ(cpu.gpr[RSP], USER_STACK + 8 + 16);
 }
 
-/* DR7 codes of a length of 1, 2, 4 and 8 bytes, on writes: hit by every overlap, by no
- * neighbour. */
+/*
+ * DR7 codes of a length of 1, 2, 4 and 8 bytes, on writes: hit by every overlap, by no
+ * neighbour.
+ */
 static void test_watch_edges(void)
 {
     static const struct {
@@ -565,7 +567,7 @@ static void test_watch_edges(void)
 
     for (unsigned i = 0; i < 4; i++)
         for (unsigned size = 1; size <= 8; size *= 2)
-            for (uint64_t at = 0x10f0; at <= 0x1110; at++) {
+            for (uint64_t at = 0x10F0; at <= 0x1110; at++) {
                 bool overlaps = at < 0x1100 + lengths[i].bytes && at + size > 0x1100;
 
                 setup(0);

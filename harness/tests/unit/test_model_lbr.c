@@ -31,18 +31,18 @@ static void test_branch_stack(void)
         jump.to = 0x100 + i;
         record_transfer(&cpu, &jump);
     }
-    EXPECT(msr_read(&cpu, 0x1c9, &value));
+    EXPECT(msr_read(&cpu, 0x1C9, &value));
     EXPECT_EQ(value, 1);
     EXPECT(msr_read(&cpu, 0x681, &value));
     EXPECT_EQ(value, 17);
-    EXPECT(msr_read(&cpu, 0x6c2, &value));
+    EXPECT(msr_read(&cpu, 0x6C2, &value));
     EXPECT_EQ(value, 0x102);
     EXPECT(!msr_read(&cpu, 0x690, &value));
-    EXPECT(!msr_write(&cpu, 0x1c9, 0));
-    EXPECT(!msr_write(&cpu, 0x1c8, 0x200));
+    EXPECT(!msr_write(&cpu, 0x1C9, 0));
+    EXPECT(!msr_write(&cpu, 0x1C8, 0x200));
     /* Kept out: Jcc by its class, anything by the ring it ends in. */
     for (unsigned bit = 0; bit < 9; bit++) {
-        EXPECT(msr_write(&cpu, 0x1c8, 1ull << bit));
+        EXPECT(msr_write(&cpu, 0x1C8, 1ull << bit));
         cpu.lbr_top = 0;
         record_transfer(&cpu, &jump);
         EXPECT_EQ(cpu.lbr_top, bit == 1 || bit == 2 ? 0 : 1);
@@ -68,8 +68,8 @@ static void test_freeze(void)
         model_set("policy", by_status ? "freeze-by:status" : "freeze-by:control");
         EXPECT_EQ(perfmon_version(), by_status ? 4 : 3);
         cpu.debugctl = 1;
-        EXPECT(msr_write(&cpu, 0x38d, 3));
-        EXPECT(msr_write(&cpu, 0x38f, 1ull << 32));
+        EXPECT(msr_write(&cpu, 0x38D, 3));
+        EXPECT(msr_write(&cpu, 0x38F, 1ull << 32));
         perfmon_on_interrupt(&cpu, INTERRUPT_BTS);
         EXPECT_EQ(cpu.debugctl, 1);
         EXPECT_EQ(cpu.perf.control, 1ull << 32);
@@ -86,10 +86,10 @@ static void test_freeze(void)
         EXPECT_EQ(value, 3);
         EXPECT_EQ(msr_write(&cpu, 0x390, 3ull << 58), by_status);
         EXPECT_EQ(cpu.perf.status, 0);
-        EXPECT(msr_write(&cpu, 0x38f, 1ull << 32));
+        EXPECT(msr_write(&cpu, 0x38F, 1ull << 32));
         count_refresh(&cpu);
         EXPECT_EQ(cpu.perf.live, 1 << 4);
-        EXPECT(!msr_write(&cpu, 0x38f, 1ull << 4));
+        EXPECT(!msr_write(&cpu, 0x38F, 1ull << 4));
     }
     model_reset_config();
 }

@@ -17,8 +17,8 @@
 #define TABLES      0x0000u  /* PML4, PDPT, PD, PT */
 #define AREA        0x10000u /* linear = physical + LINEAR, for data pages */
 #define BUFFER      0x11000u /* several pages */
-#define LINEAR      0xffff800000000000ull
-#define CANARY      0xa5
+#define LINEAR      0xFFFF800000000000ull
+#define CANARY      0xA5
 
 static uint8_t *arena;
 static struct vmcb vmcb;
@@ -78,7 +78,7 @@ static void setup(unsigned records, unsigned extra, uint64_t debugctl)
     *word(AREA + 16) = LINEAR + BUFFER + 24 * records + extra;
     *word(AREA + 24) = LINEAR + BUFFER + 24 * records + extra + 24;
     EXPECT(msr_write(&cpu, 0x600, LINEAR + AREA));
-    EXPECT(msr_write(&cpu, 0x1d9, debugctl));
+    EXPECT(msr_write(&cpu, 0x1D9, debugctl));
 }
 
 static void branch(uint64_t number)
@@ -115,8 +115,8 @@ static bool slot_empty(unsigned slot)
     return true;
 }
 
-#define TRACE     0xc0u  /* TR, BTS */
-#define TRACE_INT 0x1c0u /* and BTINT */
+#define TRACE     0xC0u  /* TR, BTS */
+#define TRACE_INT 0x1C0u /* and BTINT */
 
 static void test_place_and_index(void)
 {
@@ -207,7 +207,7 @@ static void test_fields_read(void)
     EXPECT(slot_empty(3));
     setup(4, 0, 0);
     EXPECT_EQ(model_set("policy", "fields-read:at-enable"), MODEL_OK);
-    EXPECT(msr_write(&cpu, 0x1d9, TRACE));
+    EXPECT(msr_write(&cpu, 0x1D9, TRACE));
     *word(AREA + 16) -= 24;
     branches(4);
     EXPECT(slot_holds(3, 3));
@@ -287,32 +287,32 @@ static void test_registers(void)
     for (unsigned bit = 0; bit < 64; bit++) {
         bool exists = bit < 2 || (bit >= 6 && bit <= 12) || bit == 14;
 
-        EXPECT_EQ(msr_write(&cpu, 0x1d9, 1ull << bit), exists);
-        EXPECT(msr_read(&cpu, 0x1d9, &value));
+        EXPECT_EQ(msr_write(&cpu, 0x1D9, 1ull << bit), exists);
+        EXPECT(msr_read(&cpu, 0x1D9, &value));
         if (exists)
             EXPECT_EQ(value, 1ull << bit);
     }
     EXPECT(!msr_write(&cpu, 0x600, 0x0000800000000000));
-    EXPECT(!msr_write(&cpu, 0x600, 0xffff7fffffffffff));
+    EXPECT(!msr_write(&cpu, 0x600, 0xFFFF7FFFFFFFFFFF));
     EXPECT(msr_read(&cpu, 0x600, &value));
     EXPECT_EQ(value, LINEAR + AREA);
-    EXPECT(msr_write(&cpu, 0x600, 0x00007fffffffffff));
+    EXPECT(msr_write(&cpu, 0x600, 0x00007FFFFFFFFFFF));
     cpu.linear_bits = 57;
     EXPECT(msr_write(&cpu, 0x600, 0x0000800000000000));
     EXPECT(!msr_write(&cpu, 0x600, 0x0100000000000000));
     for (unsigned off = 0; off < 2; off++) {
         EXPECT_EQ(model_set("pebs", off ? "off" : "3"), MODEL_OK);
-        EXPECT(msr_read(&cpu, 0x1a0, &value));
+        EXPECT(msr_read(&cpu, 0x1A0, &value));
         EXPECT_EQ(value & 0x1880, off ? 0x1080 : 0x80);
-        EXPECT(msr_write(&cpu, 0x1a0, ~value));
-        EXPECT(msr_read(&cpu, 0x1a0, &value));
+        EXPECT(msr_write(&cpu, 0x1A0, ~value));
+        EXPECT(msr_read(&cpu, 0x1A0, &value));
         EXPECT_EQ(value & 0x1880, off ? 0x1080 : 0x80);
     }
     EXPECT(msr_read(&cpu, 0x345, &value));
     EXPECT(!msr_write(&cpu, 0x345, value));
     EXPECT_EQ(model_set("cpuid", "no-pdcm"), MODEL_OK);
     EXPECT(!msr_read(&cpu, 0x345, &value));
-    EXPECT(!msr_write(&cpu, 0x1d9, 1 << 11));
+    EXPECT(!msr_write(&cpu, 0x1D9, 1 << 11));
     model_reset_config();
 }
 
@@ -335,9 +335,9 @@ static void test_configuration(void)
     for (size_t i = 0; i < model_defect_count(); i++)
         EXPECT(!defect_values[i]);
     for (size_t i = 0; i < model_policy_count(); i++)
-        EXPECT(strchr(model_policy(i)->values, '|') != NULL);
-    EXPECT(model_policy(model_policy_count()) == NULL);
-    EXPECT(model_defect(model_defect_count()) == NULL);
+        EXPECT(strchr(model_policy(i)->values, '|'));
+    EXPECT(!model_policy(model_policy_count()));
+    EXPECT(!model_defect(model_defect_count()));
 }
 
 int main(void)

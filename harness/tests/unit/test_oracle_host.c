@@ -283,7 +283,7 @@ static void check_program(void (*program)(void), const char *name, size_t at_lea
         .max = EDGES_MAX,
     };
     step_through(program);
-    if (!EXPECT(run.stepper.error == NULL))
+    if (!EXPECT(!run.stepper.error))
         printf("    %s: %s at %llx\n", name, run.stepper.error,
                (unsigned long long)run.stepper.error_rip);
     EXPECT_EQ(run.unknown, 0);
@@ -393,7 +393,7 @@ static void lost_threads(void)
     EXPECT(!follows(syscall, 2, 2, 0));
     EXPECT(!follows(movs, 1, 0, 0));
     EXPECT(follows(rep_movs, 2, 0, 0));
-    EXPECT(run.stepper.error == NULL && run.stepper.count == 1);
+    EXPECT(!run.stepper.error && run.stepper.count == 1);
     /* Rewritten code is decoded afresh. */
     EXPECT(follows(nop, 1, 1, 0));
     memcpy(code, jmp, sizeof jmp);

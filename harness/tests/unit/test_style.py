@@ -77,6 +77,25 @@ class Rules(unittest.TestCase):
         self.refuse("harness/checks/x.c", text % "", "Wrong if:")
         self.accept("harness/checks/x.c", text % " * Wrong if: c\n")
 
+    def test_guard(self):
+        text = "#ifndef %s\n#define %s\n#endif\n"
+        self.accept("hw/x/y.h", SPDX + ABOUT + text % (("HW_X_Y_H",) * 2))
+        self.refuse("hw/x/y.h", SPDX + ABOUT + text % (("HW_Y_H",) * 2), "guard HW_X_Y_H")
+        self.refuse("hw/x/y.h", SPDX + ABOUT + "int x;\n", "guard HW_X_Y_H")
+
+    def test_manner(self):
+        for text, words in (("/* One line\n * and one more. */", "opens with a line"),
+                            ("int x = 0xff;", "0xff: digits"),
+                            ("int y = x == NULL;", "its own test")):
+            self.refuse("hw/x.c", SPDX + ABOUT + text + "\n", words)
+        self.accept("hw/x.c", SPDX + ABOUT + "int x; /* trails\n          on */\n"
+                    "/*\n * 0xff == NULL\n */\nint y = 0xFFull;\n")
+
+    def test_declarations(self):
+        text = "void f(void)\n{\n    int x = 0;\n%s    if (x)\n        g();\n}\n"
+        self.refuse("hw/x.c", SPDX + ABOUT + text % "", "behind the declarations")
+        self.accept("hw/x.c", SPDX + ABOUT + text % "\n")
+
     def test_routines(self):
         text = ASM + "\n%s\nglobal f:function\nf:\n    ret\n"
         self.refuse("hw/x.asm", text % "", "f has no contract")

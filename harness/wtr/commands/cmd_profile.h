@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* Samples as folded stacks, for the command that folds branches as well. */
-#ifndef HARNESS_WTR_CMD_PROFILE_H
-#define HARNESS_WTR_CMD_PROFILE_H
+#ifndef HARNESS_WTR_COMMANDS_CMD_PROFILE_H
+#define HARNESS_WTR_COMMANDS_CMD_PROFILE_H
 
 #include "harness/wtr/core/samples.h"
 #include "harness/wtr/core/wtr.h"

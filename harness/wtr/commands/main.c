@@ -216,7 +216,7 @@ static bool parse(const struct command *command, struct options *options, int ar
     }
     if (!options->path)
         complain("%s wants a trace, for example out/trace.wtr; see wtr --help", command->name);
-    return options->path != NULL;
+    return options->path;
 }
 
 static bool task_known(const struct session *session)

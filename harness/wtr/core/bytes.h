@@ -2,8 +2,8 @@
 /*
  * Binary data that grows, for the exports of wtr.
  */
-#ifndef HARNESS_WTR_BYTES_H
-#define HARNESS_WTR_BYTES_H
+#ifndef HARNESS_WTR_CORE_BYTES_H
+#define HARNESS_WTR_CORE_BYTES_H
 
 #include <stddef.h>
 #include <stdint.h>

@@ -5,8 +5,8 @@
  * (tail calls, longjmp, exceptions, a trace that starts in the middle or has gaps) is brought
  * back in step by the addresses that are on the stack.
  */
-#ifndef HARNESS_WTR_CALLS_H
-#define HARNESS_WTR_CALLS_H
+#ifndef HARNESS_WTR_CORE_CALLS_H
+#define HARNESS_WTR_CORE_CALLS_H
 
 #include "harness/wtr/core/flow.h"
 

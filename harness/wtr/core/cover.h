@@ -2,8 +2,8 @@
 /*
  * How often each instruction of a program ran, worked out from the straight runs of a trace.
  */
-#ifndef HARNESS_WTR_COVER_H
-#define HARNESS_WTR_COVER_H
+#ifndef HARNESS_WTR_CORE_COVER_H
+#define HARNESS_WTR_CORE_COVER_H
 
 #include "harness/wtr/core/wtr.h"
 

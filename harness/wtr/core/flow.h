@@ -3,8 +3,8 @@
  * From branches to what ran: between the target of one branch and the next branch a task runs
  * straight on. Each branch becomes a step that knows the run before it.
  */
-#ifndef HARNESS_WTR_FLOW_H
-#define HARNESS_WTR_FLOW_H
+#ifndef HARNESS_WTR_CORE_FLOW_H
+#define HARNESS_WTR_CORE_FLOW_H
 
 #include "harness/wtr/core/space.h"
 

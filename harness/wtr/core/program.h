@@ -3,8 +3,8 @@
  * One ELF file: its code, functions and source lines, by the addresses in the file. Read by
  * libelf and libdw; nothing in it is trusted.
  */
-#ifndef HARNESS_WTR_PROGRAM_H
-#define HARNESS_WTR_PROGRAM_H
+#ifndef HARNESS_WTR_CORE_PROGRAM_H
+#define HARNESS_WTR_CORE_PROGRAM_H
 
 #include "harness/oracle/decode.h"
 #include "harness/wtr/core/util.h"

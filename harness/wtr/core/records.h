@@ -2,8 +2,8 @@
 /*
  * The bodies of trace records: whether they are sound, and what they say.
  */
-#ifndef HARNESS_WTR_RECORDS_H
-#define HARNESS_WTR_RECORDS_H
+#ifndef HARNESS_WTR_CORE_RECORDS_H
+#define HARNESS_WTR_CORE_RECORDS_H
 
 #include "harness/wtr/core/trace.h"
 

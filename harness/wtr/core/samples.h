@@ -3,8 +3,8 @@
  * The samples of a profile: taken out of their records, each with the stack of functions that
  * it was in.
  */
-#ifndef HARNESS_WTR_SAMPLES_H
-#define HARNESS_WTR_SAMPLES_H
+#ifndef HARNESS_WTR_CORE_SAMPLES_H
+#define HARNESS_WTR_CORE_SAMPLES_H
 
 #include "harness/wtr/core/space.h"
 #include "harness/wtr/core/trace.h"

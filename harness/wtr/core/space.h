@@ -4,8 +4,8 @@
  * places. A place is one address of one process that some branch came from or went to; it is
  * worked out once, however often the branch was taken.
  */
-#ifndef HARNESS_WTR_SPACE_H
-#define HARNESS_WTR_SPACE_H
+#ifndef HARNESS_WTR_CORE_SPACE_H
+#define HARNESS_WTR_CORE_SPACE_H
 
 #include "harness/wtr/core/program.h"
 #include "harness/wtr/core/trace.h"

@@ -92,7 +92,8 @@ static void take_table(struct program *program, Elf_Scn *section, const GElf_Shd
     }
 }
 
-/* Drops second names and labels inside functions, and ends each symbol where the next starts.
+/*
+ * Drops second names and labels inside functions, and ends each symbol where the next starts.
  */
 static void settle(struct program *program)
 {

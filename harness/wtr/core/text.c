@@ -50,7 +50,7 @@ static void text_flush(struct text *out)
 
 bool text_close(struct text *out)
 {
-    bool file = out->path != NULL;
+    bool file = out->path;
     const char *name = file ? out->path : "standard output";
 
     errno = 0;

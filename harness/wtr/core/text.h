@@ -2,8 +2,8 @@
 /*
  * Buffered output of wtr, to standard output or to a file that appears whole or not at all.
  */
-#ifndef HARNESS_WTR_TEXT_H
-#define HARNESS_WTR_TEXT_H
+#ifndef HARNESS_WTR_CORE_TEXT_H
+#define HARNESS_WTR_CORE_TEXT_H
 
 #include <stdbool.h>
 #include <stddef.h>

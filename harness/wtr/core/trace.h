@@ -3,8 +3,8 @@
  * A trace file in memory: checked, indexed, and walked record by record. Nothing in the file
  * is trusted; what is damaged is skipped and told.
  */
-#ifndef HARNESS_WTR_TRACE_H
-#define HARNESS_WTR_TRACE_H
+#ifndef HARNESS_WTR_CORE_TRACE_H
+#define HARNESS_WTR_CORE_TRACE_H
 
 #include "harness/tracefile/wtr_format.h"
 #include "harness/wtr/core/util.h"

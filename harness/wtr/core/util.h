@@ -3,8 +3,8 @@
  * What every part of wtr needs: memory that is there or the program ends, vectors, a hash map
  * of 64-bit keys, whole files, and complaints.
  */
-#ifndef HARNESS_WTR_UTIL_H
-#define HARNESS_WTR_UTIL_H
+#ifndef HARNESS_WTR_CORE_UTIL_H
+#define HARNESS_WTR_CORE_UTIL_H
 
 #include <stdbool.h>
 #include <stddef.h>

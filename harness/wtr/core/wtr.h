@@ -2,8 +2,8 @@
 /*
  * The commands of wtr and what they share: options, the open trace, the output.
  */
-#ifndef HARNESS_WTR_WTR_H
-#define HARNESS_WTR_WTR_H
+#ifndef HARNESS_WTR_CORE_WTR_H
+#define HARNESS_WTR_CORE_WTR_H
 
 #include "harness/wtr/core/calls.h"
 #include "harness/wtr/core/space.h"

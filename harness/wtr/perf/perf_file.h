@@ -4,8 +4,8 @@
  * Source: Linux, "perf.data format", and include/uapi/linux/perf_event.h; what stock perf
  * accepts was tried.
  */
-#ifndef HARNESS_WTR_PERF_FILE_H
-#define HARNESS_WTR_PERF_FILE_H
+#ifndef HARNESS_WTR_PERF_PERF_FILE_H
+#define HARNESS_WTR_PERF_PERF_FILE_H
 
 #include "harness/wtr/core/bytes.h"
 #include "harness/wtr/core/text.h"

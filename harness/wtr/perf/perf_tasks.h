@@ -2,8 +2,8 @@
 /*
  * Who is who in perf.data: the tasks of a trace as processes and threads with their images.
  */
-#ifndef HARNESS_WTR_PERF_TASKS_H
-#define HARNESS_WTR_PERF_TASKS_H
+#ifndef HARNESS_WTR_PERF_PERF_TASKS_H
+#define HARNESS_WTR_PERF_PERF_TASKS_H
 
 #include "harness/wtr/core/wtr.h"
 #include "harness/wtr/perf/perf_file.h"

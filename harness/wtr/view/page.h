@@ -2,8 +2,8 @@
 /*
  * What `wtr html` collects for its page.
  */
-#ifndef HARNESS_WTR_PAGE_H
-#define HARNESS_WTR_PAGE_H
+#ifndef HARNESS_WTR_VIEW_PAGE_H
+#define HARNESS_WTR_VIEW_PAGE_H
 
 #include "harness/wtr/core/bytes.h"
 #include "harness/wtr/core/wtr.h"

@@ -1,8 +1,10 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* The interrupt of a full buffer or a counter, through the guest's own local APIC.
+/*
+ * The interrupt of a full buffer or a counter, through the guest's own local APIC.
  *
  * The performance entry of the local vector table says how (SDM Vol. 3, "Local Vector
- * Table"): its mask bit is set, then the processor sends the same to itself. */
+ * Table"): its mask bit is set, then the processor sends the same to itself.
+ */
 #include "hw/model/host/insns.h"
 #include "hw/model/processor/cpu.h"
 #include "hw/model/trial/defect.h"
@@ -33,7 +35,7 @@ static uint64_t apic_base(void)
 
 static volatile uint32_t *memory_register(uint64_t base, unsigned offset)
 {
-    return (volatile uint32_t *)(uintptr_t)((base & 0xffffff000ull) + offset);
+    return (volatile uint32_t *)(uintptr_t)((base & 0xFFFFFF000ull) + offset);
 }
 
 static uint32_t lvt_read(uint64_t base)
@@ -58,14 +60,18 @@ static void wait_until_sent(uint64_t base)
             return;
 }
 
-/* The guest may be between its own writes to the two halves of the ICR: the high one is put
- * back. An NMI cannot use the self shorthand, so it goes to this processor's ID. */
+/*
+ * The guest may be between its own writes to the two halves of the ICR: the high one is put
+ * back. An NMI cannot use the self shorthand, so it goes to this processor's ID.
+ */
 static void send_to_self(uint64_t base, uint32_t command)
 {
     bool nmi = (command & LVT_MODE) == LVT_NMI;
+
     if (base & APIC_BASE_X2APIC) {
         uint64_t id = read_msr(MSR_X2APIC + (REGISTER_ID >> 4));
         uint64_t wide = command | ICR_ASSERT;
+
         write_msr(MSR_X2APIC + (REGISTER_ICR >> 4), nmi ? wide | id << 32 : wide | ICR_SELF);
         return;
     }
@@ -92,12 +98,15 @@ void interrupt_request(struct model_cpu *cpu, unsigned cause)
     cpu->interrupt_causes |= cause;
 }
 
-/* One for all causes of an instruction: SDM Vol. 3, "Processor Event Based Sampling (PEBS)",
- * holds it back until both halves of the area are done. */
+/*
+ * One for all causes of an instruction: SDM Vol. 3, "Processor Event Based Sampling (PEBS)",
+ * holds it back until both halves of the area are done.
+ */
 void interrupt_send(struct model_cpu *cpu)
 {
     uint64_t base = apic_base();
     unsigned causes = cpu->interrupt_causes;
+
     cpu->interrupt_causes = 0;
     if (!(base & APIC_BASE_ENABLE))
         return;
@@ -117,5 +126,5 @@ void interrupt_send(struct model_cpu *cpu)
         mode = LVT_FIXED;
     perfmon_on_interrupt(cpu, causes);
     cpu->stats.interrupts++;
-    send_to_self(base, mode | ((lvt & 0xff) ^ (defect(DEFECT_PMI_VECTOR) ? 4 : 0)));
+    send_to_self(base, mode | ((lvt & 0xFF) ^ (defect(DEFECT_PMI_VECTOR) ? 4 : 0)));
 }

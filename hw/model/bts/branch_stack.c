@@ -1,9 +1,11 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* The last-branch stack beside the trace: sixteen pairs of registers and their filter.
+/*
+ * The last-branch stack beside the trace: sixteen pairs of registers and their filter.
  *
  * Laid out as from Nehalem on: one register for each from and each to, a register that names
  * the newest pair, and LBR_SELECT, whose bits keep branches out (SDM Vol. 3, "LBR Stack",
- * "Filtering of Last Branch Records"). Debug exceptions are never in it. */
+ * "Filtering of Last Branch Records"). Debug exceptions are never in it.
+ */
 #include "hw/model/processor/cpu.h"
 #include "hw/model/trial/defect.h"
 #include "hw/model/trial/feature_gate.h"
@@ -54,6 +56,7 @@ bool branch_stack_exists(void)
 bool branch_stack_selects(const struct model_cpu *cpu, const struct transfer *t)
 {
     unsigned level = t->cpl_after == 0 ? SELECT_CPL_0 : SELECT_CPL_OTHER;
+
     return !(cpu->lbr_select & (level | select_class(t)));
 }
 
@@ -61,6 +64,7 @@ void branch_stack_push(struct model_cpu *cpu, const struct transfer *t)
 {
     bool moves = cpu->debugctl & DEBUGCTL_LBR ||
                  (cpu->debugctl & DEBUGCTL_TR && policy(POLICY_LBR_WHILE_TR) == LBR_MOVES);
+
     if (!moves && cpu->debugctl & DEBUGCTL_TR && defect(DEFECT_LBR_TOP_MOVES))
         cpu->lbr_top = (cpu->lbr_top + 1) % LBR_DEPTH;
     bool held = (!moves || perfmon_lbrs_frozen(cpu)) && !cpu->lbr_leaks;
@@ -93,6 +97,7 @@ static uint64_t *stack_register(struct model_cpu *cpu, uint32_t index)
 bool branch_stack_read(struct model_cpu *cpu, uint32_t index, uint64_t *value)
 {
     const uint64_t *from = stack_register(cpu, index);
+
     if (!from)
         return fault_raise(cpu, VECTOR_GP, 0);
     *value = *from;
@@ -103,6 +108,7 @@ bool branch_stack_write(struct model_cpu *cpu, uint32_t index, uint64_t value)
 {
     uint64_t *to = stack_register(cpu, index);
     bool reserved = index == MSR_LBR_SELECT && value & ~(uint64_t)SELECT_ALL;
+
     if (!to || index == MSR_LBR_TOP || reserved)
         return fault_raise(cpu, VECTOR_GP, 0);
     *to = value;

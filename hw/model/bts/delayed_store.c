@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Stores that take their time, by policy (seen late, or holding the program up), or have no
- * place. */
+/*
+ * Stores that take their time, by policy (seen late, or holding the program up), or have no
+ * place.
+ */
 #include "hw/model/processor/cpu.h"
 #include "hw/model/trial/defect.h"
 #include "hw/model/trial/policy.h"
@@ -10,6 +12,7 @@
 void record_hold_up(void)
 {
     uint64_t start = __builtin_ia32_rdtsc();
+
     if (policy(POLICY_STORE_COST) != COST_HEAVY)
         return;
     while (__builtin_ia32_rdtsc() - start < HEAVY_TICKS)
@@ -42,6 +45,7 @@ bool record_stale(struct model_cpu *cpu, uint64_t place, const uint8_t *bytes, s
                   unsigned access, bool *done)
 {
     uint64_t physical;
+
     if (!defect(DEFECT_STALE_MAP))
         return false;
     if (cpu->first_record_linear != (place & ~4095ull)) {
@@ -76,6 +80,7 @@ bool record_held(struct model_cpu *cpu, uint64_t place, const uint8_t *bytes, si
 void record_serialise(struct model_cpu *cpu)
 {
     struct fault kept = cpu->fault;
+
     if (cpu->held_place && policy(POLICY_LAST_RECORD) == LAST_LATE)
         guest_write(cpu, cpu->held_place, cpu->held_bytes, cpu->held_count, ACCESS_IMPLICIT);
     cpu->held_place = 0;

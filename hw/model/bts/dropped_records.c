@@ -7,6 +7,7 @@
 static bool lost_class(const struct transfer *t)
 {
     bool crosses = t->cpl_before != t->cpl_after;
+
     switch (t->class) {
     case INSN_JCC:
         return defect(DEFECT_TAKEN_LOST) ||
@@ -46,6 +47,7 @@ static bool lost_class(const struct transfer *t)
 bool record_lost(struct model_cpu *cpu, const struct transfer *t)
 {
     bool drop = cpu->drop_next && defect(DEFECT_AFTER_SYSRET_LOST);
+
     cpu->drop_next = t->kind == TRANSFER_JUMP && t->class == INSN_SYSRET;
     bool first = cpu->after_enable;
     cpu->after_enable = false;
@@ -58,7 +60,7 @@ bool record_lost(struct model_cpu *cpu, const struct transfer *t)
         return true;
     if (defect(DEFECT_ONE_IN_4096) && cpu->record_count % 4096 == 0)
         return true;
-    cpu->random = cpu->random * 0x5851f42d4c957f2dull + 1;
+    cpu->random = cpu->random * 0x5851F42D4C957F2Dull + 1;
     if (defect(DEFECT_RANDOM_LOST) && cpu->random >> 58 == 0)
         return true;
     if (cpu->task_switched && t->kind == TRANSFER_JUMP)
@@ -70,6 +72,7 @@ bool record_lost(struct model_cpu *cpu, const struct transfer *t)
         if (defect(DEFECT_FETCH_FAULT_ONE)) {
             uint64_t physical;
             unsigned user = t->cpl_after == 3 ? ACCESS_USER : 0;
+
             if (!guest_translate(cpu, t->to, ACCESS_FETCH | user, &physical))
                 return true;
         }

@@ -1,9 +1,11 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* The trace: what is stored of a transfer, where, and when the interrupt is due.
+/*
+ * The trace: what is stored of a transfer, where, and when the interrupt is due.
  *
  * Source: SDM Vol. 3, "Branch Trace Store (BTS)", "BTS and DS Save Area", "Setting Up the BTS
  * Buffer". Every address is linear and goes through the page tables in force at that
- * moment. */
+ * moment.
+ */
 #include "hw/model/bts/record_filter.h"
 #include "hw/model/processor/cpu.h"
 #include "hw/model/trial/defect.h"
@@ -15,13 +17,14 @@ enum { FIELD_PEBS_INDEX = FIELD_COUNT + 1 }; /* never used, but by a defect */
 enum { WORD_FROM, WORD_TO, WORD_FLAGS, WORD_COUNT };
 
 #define RECORD_PREDICTED 0x10u
-#define UPPER_HALF       0xffffffff00000000ull
+#define UPPER_HALF       0xFFFFFFFF00000000ull
 
-/* --- the words, and defects that bend them --- */
+/* --- the words, and defects that bend them */
 
 static void fill_words(const struct transfer *t, uint64_t words[WORD_COUNT])
 {
     uint64_t from = t->from, to = t->to;
+
     if (t->kind == TRANSFER_JUMP) {
         if (defect(DEFECT_FROM_END))
             from += t->length;
@@ -52,13 +55,14 @@ static void fill_words(const struct transfer *t, uint64_t words[WORD_COUNT])
         words[WORD_FLAGS] |= 0x60;
     if (defect(DEFECT_FLAGS_FIRST)) {
         uint64_t flags = words[WORD_FLAGS];
+
         words[WORD_FLAGS] = words[WORD_TO];
         words[WORD_TO] = words[WORD_FROM];
         words[WORD_FROM] = flags;
     }
 }
 
-/* --- the area and the buffer --- */
+/* --- the area and the buffer */
 
 struct area {
     uint64_t linear;
@@ -70,6 +74,7 @@ struct area {
 static unsigned area_access(const struct transfer *t)
 {
     unsigned access = ACCESS_IMPLICIT;
+
     if (defect(DEFECT_USER_ONLY) && t->cpl_after == 3)
         access = ACCESS_USER;
     if (policy(POLICY_ACCESSED_BITS) == ACCESSED_LEAVE)
@@ -81,6 +86,7 @@ static bool read_fields(struct model_cpu *cpu, struct area *area, unsigned acces
 {
     uint8_t raw[FIELD_COUNT * 8];
     bool wide = !gate_closed[GATE_NO_DTES64] || cpu->vmcb->save.efer & EFER_LMA;
+
     if (!(cpu->vmcb->save.efer & EFER_LMA) && defect(DEFECT_DTES64_IGNORED))
         wide = false;
     if (defect(DEFECT_LAYOUT_WIDE))
@@ -126,6 +132,7 @@ static bool read_fields(struct model_cpu *cpu, struct area *area, unsigned acces
         return false;
     if (defect(DEFECT_FIELD_ORDER) || (!wide && defect(DEFECT_ORDER_32))) {
         uint64_t maximum = area->fields[FIELD_MAXIMUM];
+
         area->fields[FIELD_MAXIMUM] = area->fields[FIELD_THRESHOLD];
         area->fields[FIELD_THRESHOLD] = maximum;
     }
@@ -142,6 +149,7 @@ static bool write_field(struct model_cpu *cpu, const struct area *area, unsigned
 void record_enable(struct model_cpu *cpu)
 {
     struct area area;
+
     cpu->after_enable = true;
     cpu->drop_next = false;
     cpu->area_known = false;
@@ -165,6 +173,7 @@ void record_enable(struct model_cpu *cpu)
 static bool has_room(const struct area *area, uint64_t index)
 {
     uint64_t end = index + area->record_bytes;
+
     if (area->field_bytes == 4 && defect(DEFECT_WRAP_32_EARLY))
         end += area->record_bytes;
     if (end < index) /* wraps at the end of the address space, or just reaches it */
@@ -186,6 +195,7 @@ static uint64_t wrap_target(const struct model_cpu *cpu, const struct area *area
 static bool choose_place(const struct model_cpu *cpu, const struct area *area, uint64_t *place)
 {
     uint64_t base = area->fields[FIELD_BASE], index = area->fields[FIELD_INDEX];
+
     if (policy(POLICY_ONE_RECORD) == ONE_NOTHING &&
         area->fields[FIELD_MAXIMUM] - base < 2 * area->record_bytes)
         return false;
@@ -208,6 +218,7 @@ static bool choose_place(const struct model_cpu *cpu, const struct area *area, u
     }
     if (policy(POLICY_FULL) == FULL_OVERWRITE_LAST) {
         uint64_t records = (area->fields[FIELD_MAXIMUM] - base) / area->record_bytes;
+
         *place = base + (records - 1) * area->record_bytes;
         return records != 0 && has_room(area, *place);
     }
@@ -220,13 +231,14 @@ static bool write_record(struct model_cpu *cpu, const struct area *area, uint64_
 {
     uint8_t bytes[WORD_COUNT * 8 + 1] = {0};
     size_t count = area->record_bytes, room = 4096 - (place & 4095);
+
     for (unsigned i = 0; i < WORD_COUNT; i++)
         for (unsigned b = 0; b < area->field_bytes; b++)
             bytes[i * area->field_bytes + b] = (uint8_t)(words[i] >> (8 * b));
     if (defect(DEFECT_PAGE_CROSS) && count > room)
         count = room;
     if (defect(DEFECT_PAST_MAX) && place + count == area->fields[FIELD_MAXIMUM])
-        bytes[count++] = 0xff;
+        bytes[count++] = 0xFF;
     bool done;
     if (record_stale(cpu, place, bytes, count, access, &done))
         return done;
@@ -242,6 +254,7 @@ static void write_part(struct model_cpu *cpu, uint64_t place, const uint64_t wor
 {
     struct fault kept = cpu->fault;
     size_t room = 4096 - (place & 4095);
+
     if (policy(POLICY_PARTIAL_RECORD) == PARTIAL_FIRST_HALF && room < WORD_COUNT * 8)
         guest_write(cpu, place, words, room, access);
     cpu->fault = kept;
@@ -252,11 +265,12 @@ static void write_rest(struct model_cpu *cpu, const struct area *area, uint64_t 
                        const uint64_t words[WORD_COUNT], unsigned access)
 {
     uint64_t next = place + area->record_bytes, maximum = area->fields[FIELD_MAXIMUM];
+
     if (maximum > next && maximum - next < area->record_bytes)
         guest_write(cpu, next, words, maximum - next, access);
 }
 
-/* --- the interrupt --- */
+/* --- the interrupt */
 
 static void interrupt_if_due(struct model_cpu *cpu, const struct area *area, uint64_t before,
                              uint64_t after)
@@ -265,6 +279,7 @@ static void interrupt_if_due(struct model_cpu *cpu, const struct area *area, uin
     bool wanted =
         cpu->debugctl & DEBUGCTL_BTINT || policy(POLICY_PMI_BTINT_OFF) == BTINT_OFF_PMI;
     bool due = (policy(POLICY_PMI_WHEN) == PMI_WRITE ? before : after) >= threshold;
+
     if (defect(DEFECT_PMI_LATE))
         due = due && after >= threshold + 2 * area->record_bytes;
     if (defect(DEFECT_PMI_EVERY_RECORD))
@@ -294,6 +309,7 @@ static bool store(struct model_cpu *cpu, const uint64_t words[WORD_COUNT], unsig
 {
     struct area area;
     uint64_t place;
+
     record_hold_up();
     if (record_nowhere(cpu) || !read_fields(cpu, &area, access))
         return false;
@@ -333,6 +349,7 @@ static bool store(struct model_cpu *cpu, const uint64_t words[WORD_COUNT], unsig
 bool record_transfer(struct model_cpu *cpu, const struct transfer *transfer)
 {
     uint64_t words[WORD_COUNT];
+
     branch_stack_push(cpu, transfer);
     if (policy(POLICY_LBR_SELECT) == SELECT_BTS_TOO && !branch_stack_selects(cpu, transfer))
         return true;

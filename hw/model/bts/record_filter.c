@@ -1,7 +1,9 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Which transfers are recorded: the enables, the filters by level, SMM.
+/*
+ * Which transfers are recorded: the enables, the filters by level, SMM.
  *
- * Source: SDM Vol. 3, "Branch Trace Store (BTS)", "CPL-Qualified Branch Trace Mechanism". */
+ * Source: SDM Vol. 3, "Branch Trace Store (BTS)", "CPL-Qualified Branch Trace Mechanism".
+ */
 #include "hw/model/bts/record_filter.h"
 
 #include "hw/model/trial/defect.h"
@@ -42,6 +44,7 @@ bool recording_wanted(const struct model_cpu *cpu)
 bool record_filtered(const struct model_cpu *cpu, const struct transfer *t)
 {
     bool old_off = level_is_off(cpu, t->cpl_before), new_off = level_is_off(cpu, t->cpl_after);
+
     if (defect(DEFECT_OFF_USR_LOOP) && t->kind == TRANSFER_JUMP && t->class == INSN_LOOP)
         new_off = old_off = false;
     switch (policy(POLICY_CROSSING)) {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* Which transfers are recorded. */
-#ifndef WAYMARK_HW_MODEL_RECORD_FILTER_H
-#define WAYMARK_HW_MODEL_RECORD_FILTER_H
+#ifndef HW_MODEL_BTS_RECORD_FILTER_H
+#define HW_MODEL_BTS_RECORD_FILTER_H
 
 #include "hw/model/processor/cpu.h"
 

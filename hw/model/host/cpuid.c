@@ -1,20 +1,22 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* What the modelled processor says it is.
+/*
+ * What the modelled processor says it is.
  *
  * The processor's own answers, with the Debug Store added, SVM taken away, and a hypervisor
- * leaf by which the model shows itself. Bits after SDM Vol. 2, "CPUID". */
+ * leaf by which the model shows itself. Bits after SDM Vol. 2, "CPUID".
+ */
 #include "hw/model/host/insns.h"
 #include "hw/model/processor/cpu.h"
 #include "hw/model/trial/defect.h"
 #include "hw/model/trial/feature_gate.h"
 
-#define NETBURST_SIGNATURE 0x00000f4au /* family 0FH, model 4 */
+#define NETBURST_SIGNATURE 0x00000F4Au /* family 0FH, model 4 */
 #define LEAF_LAST          0x00000000u
 #define LEAF_FEATURES      0x00000001u
-#define LEAF_PERFMON       0x0000000au
+#define LEAF_PERFMON       0x0000000Au
 #define LEAF_HYPERVISOR    0x40000000u
 #define LEAF_EXTENDED      0x80000001u
-#define LEAF_SVM           0x8000000au
+#define LEAF_SVM           0x8000000Au
 #define ECX_DTES64         (1u << 2)
 #define ECX_DS_CPL         (1u << 4)
 #define ECX_PDCM           (1u << 15)
@@ -62,6 +64,7 @@ void cpuid_exit(struct model_cpu *cpu)
 {
     uint32_t leaf = (uint32_t)cpu->gpr[RAX];
     struct cpuid_result r = cpuid(leaf, (uint32_t)cpu->gpr[RCX]);
+
     if (leaf == LEAF_FEATURES)
         features(cpu, &r);
     else if (leaf == LEAF_LAST && r.eax < LEAF_PERFMON)
@@ -73,7 +76,7 @@ void cpuid_exit(struct model_cpu *cpu)
     else if (leaf == LEAF_SVM)
         r = (struct cpuid_result){0, 0, 0, 0};
     else if (leaf == LEAF_HYPERVISOR) /* "WaymarkModel" */
-        r = (struct cpuid_result){LEAF_HYPERVISOR, 0x6d796157, 0x4d6b7261, 0x6c65646f};
+        r = (struct cpuid_result){LEAF_HYPERVISOR, 0x6D796157, 0x4D6B7261, 0x6C65646F};
     record_serialise(cpu);
     cpu->gpr[RAX] = r.eax;
     cpu->gpr[RBX] = r.ebx;

@@ -1,8 +1,10 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* The guest's debug registers, which stepping borrows.
+/*
+ * The guest's debug registers, which stepping borrows.
  *
  * One emulator arms breakpoints only at MOV to DR7 in the world that executes it, and keeps
- * them armed across worlds; so writes of DR7 are always intercepted and executed here too. */
+ * them armed across worlds; so writes of DR7 are always intercepted and executed here too.
+ */
 #include "hw/model/host/enter.h"
 #include "hw/model/host/insns.h"
 
@@ -26,7 +28,7 @@ void debug_register_write(struct model_cpu *cpu, unsigned number, uint64_t value
             write_dr7(value);
         }
     } else if (number == 6) {
-        cpu->dr6 = (value & 0x1e00full) | DR6_FIXED;
+        cpu->dr6 = (value & 0x1E00Full) | DR6_FIXED;
         if (!cpu->stepping)
             cpu->vmcb->save.dr6 = cpu->dr6;
     } else {
@@ -39,9 +41,10 @@ static void intercepts(struct model_cpu *cpu, bool on)
     struct vmcb_control *control = &cpu->vmcb->control;
     uint32_t events =
         INTERCEPT1_INTR | INTERCEPT1_NMI | INTERCEPT1_INTN | INTERCEPT1_IRET | INTERCEPT1_HLT;
+
     control->exceptions = on ? ~(1u << VECTOR_NMI) : 0;
-    control->dr_read = on ? 0xff : 0;
-    control->dr_write = on ? 0xff : 1 << 7 | 1 << 5;
+    control->dr_read = on ? 0xFF : 0;
+    control->dr_write = on ? 0xFF : 1 << 7 | 1 << 5;
     if (on)
         control->intercept1 |= events;
     else

@@ -1,9 +1,11 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Entering the model and leaving it: the host's memory, tables and first VMCB.
+/*
+ * Entering the model and leaving it: the host's memory, tables and first VMCB.
  *
  * Everything the host uses lies in one block per processor: state, VMCB, bitmaps, IDT, stack
  * and identity page tables of its own. Requirements on the VMCB: APM Vol. 2, "VMRUN
- * Instruction", "Canonicalization and Consistency Checks". */
+ * Instruction", "Canonicalization and Consistency Checks".
+ */
 #include "hw/model/host/enter.h"
 
 #include "hw/model/host/insns.h"
@@ -18,24 +20,26 @@
 #define IDT_BYTES        (256 * 16)
 #define ENTRY_TABLE      0x3ull /* present, writable */
 #define ENTRY_LARGE      0x83ull
-#define GATE_INTERRUPT   0x8e00ull
+#define GATE_INTERRUPT   0x8E00ull
 #define HOST_CODE        0x08
-#define GDT_CODE         0x00209b0000000000ull
-#define GDT_DATA         0x00cf93000000ffffull
+#define GDT_CODE         0x00209B0000000000ull
+#define GDT_DATA         0x00CF93000000FFFFull
 #define EXTENDED_ECX_SVM (1u << 2)
-#define VENDOR_ECX_INTEL 0x6c65746eu /* "ntel" */
+#define VENDOR_ECX_INTEL 0x6C65746Eu /* "ntel" */
 #define LEAF7_ECX_LA57   (1u << 16)
 
 /* Page tables for the identity map: one top page or two, one per 512 GiB, one per GiB. */
 static uint64_t mapped_gib(uint64_t top_of_ram)
 {
     uint64_t gib = (top_of_ram + GIB - 1) / GIB;
+
     return gib < 4 ? 4 : gib; /* the local APIC lies below 4 GiB */
 }
 
 static uint64_t table_bytes(uint64_t top_of_ram)
 {
     uint64_t gib = mapped_gib(top_of_ram);
+
     return (2 + (gib + 511) / 512 + gib) * PAGE_BYTES;
 }
 
@@ -53,17 +57,18 @@ size_t model_memory_bytes(uint64_t top_of_ram)
 
 enum model_status model_supported(void)
 {
-    if (cpuid(0x80000000u, 0).eax < 0x8000000au ||
+    if (cpuid(0x80000000u, 0).eax < 0x8000000Au ||
         !(cpuid(0x80000001u, 0).ecx & EXTENDED_ECX_SVM))
         return MODEL_NO_SVM;
     return read_msr(MSR_VM_CR) & VM_CR_SVMDIS ? MODEL_SVM_LOCKED : MODEL_OK;
 }
 
-/* --- the block --- */
+/* --- the block */
 
 static uint8_t *carve(uint8_t **at, size_t bytes)
 {
     uint8_t *start = *at;
+
     *at += bytes;
     return start;
 }
@@ -78,12 +83,15 @@ static uint64_t build_identity_map(uint8_t **at, uint64_t top_of_ram)
     uint64_t gib = mapped_gib(top_of_ram);
     uint64_t *top5 = (uint64_t *)carve(at, PAGE_BYTES);
     uint64_t *top4 = (uint64_t *)carve(at, PAGE_BYTES);
+
     top5[0] = (uintptr_t)top4 | ENTRY_TABLE;
     for (uint64_t first = 0; first < gib; first += 512) {
         uint64_t *middle = (uint64_t *)carve(at, PAGE_BYTES);
+
         top4[first / 512] = (uintptr_t)middle | ENTRY_TABLE;
         for (uint64_t g = first; g < gib && g < first + 512; g++) {
             uint64_t *leaves = (uint64_t *)carve(at, PAGE_BYTES);
+
             middle[g - first] = (uintptr_t)leaves | ENTRY_TABLE;
             for (uint64_t i = 0; i < 512; i++)
                 leaves[i] = (g * GIB + i * LARGE_PAGE) | ENTRY_LARGE;
@@ -96,12 +104,14 @@ static void build_host_tables(struct model_cpu *cpu, uint8_t **at)
 {
     uint64_t *gdt = (uint64_t *)carve(at, PAGE_BYTES);
     uint64_t *idt = (uint64_t *)carve(at, IDT_BYTES);
+
     gdt[1] = GDT_CODE;
     gdt[2] = GDT_DATA;
     for (unsigned vector = 0; vector < 256; vector++) {
         uint64_t handler = (uintptr_t)machine_vectors + vector * VECTOR_STUB_BYTES;
-        idt[2 * vector] = (handler & 0xffff) | HOST_CODE << 16 | GATE_INTERRUPT << 32 |
-                          (handler >> 16 & 0xffff) << 48;
+
+        idt[2 * vector] = (handler & 0xFFFF) | HOST_CODE << 16 | GATE_INTERRUPT << 32 |
+                          (handler >> 16 & 0xFFFF) << 48;
         idt[2 * vector + 1] = handler >> 32;
     }
     cpu->host_gdtr = (struct table_register){3 * 8 - 1, (uintptr_t)gdt};
@@ -111,10 +121,11 @@ static void build_host_tables(struct model_cpu *cpu, uint8_t **at)
 /* Two bits per MSR: bit 0 reads, bit 1 writes (APM Vol. 2, "MSR Permissions Map"). */
 static void intercept_msr(uint8_t *map, uint32_t index)
 {
-    uint32_t slot = index & 0x1fff;
-    if (index >= 0xc0010000u)
+    uint32_t slot = index & 0x1FFF;
+
+    if (index >= 0xC0010000u)
         slot += 0x4000;
-    else if (index >= 0xc0000000u)
+    else if (index >= 0xC0000000u)
         slot += 0x2000;
     map[slot / 4] |= (uint8_t)(3u << (slot % 4 * 2));
 }
@@ -141,12 +152,13 @@ static struct model_cpu *build(void *memory, uint64_t top_of_ram)
 {
     uint8_t *at = memory;
     struct model_cpu *cpu = (struct model_cpu *)carve(&at, state_bytes());
+
     cpu->vmcb = (struct vmcb *)carve(&at, PAGE_BYTES);
     cpu->vmcb_physical = (uintptr_t)cpu->vmcb;
     cpu->host_save = (uintptr_t)carve(&at, PAGE_BYTES);
     cpu->nowhere = carve(&at, PAGE_BYTES);
     for (unsigned i = 0; i < PAGE_BYTES; i++)
-        cpu->nowhere[i] = 0xff;
+        cpu->nowhere[i] = 0xFF;
     build_host_tables(cpu, &at);
     uint8_t *msr_map = carve(&at, MSR_MAP_BYTES);
     build_msr_map(msr_map);
@@ -158,7 +170,7 @@ static struct model_cpu *build(void *memory, uint64_t top_of_ram)
     cpu->host_cr3 = build_identity_map(&at, top_of_ram);
     cpu->top_of_map = mapped_gib(top_of_ram) * GIB;
     cpu->top_of_ram = top_of_ram;
-    cpu->physical_bits = cpuid(0x80000008u, 0).eax & 0xff;
+    cpu->physical_bits = cpuid(0x80000008u, 0).eax & 0xFF;
     cpu->linear_bits = cpuid(7, 0).ecx & LEAF7_ECX_LA57 ? 57 : 48;
     cpu->has_sysenter = cpuid(0, 0).ecx == VENDOR_ECX_INTEL;
     cpu->misc_enable = 1; /* fast strings, as after reset */
@@ -169,7 +181,7 @@ static struct model_cpu *build(void *memory, uint64_t top_of_ram)
     return cpu;
 }
 
-/* --- the guest's first state is the caller's --- */
+/* --- the guest's first state is the caller's */
 
 static void load_segment(struct vmcb_segment *segment, const struct table_register *gdtr,
                          uint16_t selector)
@@ -178,17 +190,18 @@ static void load_segment(struct vmcb_segment *segment, const struct table_regist
     if (!(selector & ~7u))
         return;
     uint64_t raw = *(const uint64_t *)(uintptr_t)(gdtr->base + (selector & ~7u));
-    segment->base = (raw >> 16 & 0xffffff) | (raw >> 32 & 0xff000000);
-    segment->limit = (uint32_t)((raw & 0xffff) | (raw >> 32 & 0xf0000));
-    segment->attributes = (uint16_t)((raw >> 40 & 0xff) | (raw >> 44 & 0xf00));
+    segment->base = (raw >> 16 & 0xFFFFFF) | (raw >> 32 & 0xFF000000);
+    segment->limit = (uint32_t)((raw & 0xFFFF) | (raw >> 32 & 0xF0000));
+    segment->attributes = (uint16_t)((raw >> 40 & 0xFF) | (raw >> 44 & 0xF00));
     if (segment->attributes & SEGMENT_GRANULAR)
-        segment->limit = segment->limit << 12 | 0xfff;
+        segment->limit = segment->limit << 12 | 0xFFF;
 }
 
 static void fill_save(struct model_cpu *cpu)
 {
     struct vmcb_save *save = &cpu->vmcb->save;
     struct table_register gdtr, idtr;
+
     __asm__ volatile("sgdt %0" : "=m"(gdtr));
     __asm__ volatile("sidt %0" : "=m"(idtr));
     load_segment(&save->cs, &gdtr, read_selector_cs());
@@ -214,6 +227,7 @@ static void fill_save(struct model_cpu *cpu)
 static void fill_control(struct model_cpu *cpu)
 {
     struct vmcb_control *control = &cpu->vmcb->control;
+
     control->intercept1 = INTERCEPT1_CPUID | INTERCEPT1_IO | INTERCEPT1_RDPMC | INTERCEPT1_MSR;
     control->intercept2 = INTERCEPT2_VMRUN | INTERCEPT2_VMMCALL | INTERCEPT2_VMLOAD |
                           INTERCEPT2_VMSAVE | INTERCEPT2_STGI | INTERCEPT2_CLGI |
@@ -223,7 +237,7 @@ static void fill_control(struct model_cpu *cpu)
     control->tlb_control = 1;
 }
 
-/* --- the host's only loop --- */
+/* --- the host's only loop */
 
 static bool must_step(const struct model_cpu *cpu)
 {
@@ -235,6 +249,7 @@ static bool must_step(const struct model_cpu *cpu)
 static void step_on(struct model_cpu *cpu)
 {
     uint64_t debugctl = cpu->debugctl;
+
     for (unsigned i = 0; i < 32 && cpu->debugctl == debugctl; i++)
         step(cpu);
 }
@@ -263,6 +278,7 @@ static void host_loop(struct model_cpu *cpu)
 enum model_status model_enter(void *memory, size_t bytes, uint64_t top_of_ram)
 {
     enum model_status status = model_supported();
+
     if (status != MODEL_OK)
         return status;
     if (!memory || (uintptr_t)memory % PAGE_BYTES || bytes < model_memory_bytes(top_of_ram))
@@ -280,7 +296,7 @@ enum model_status model_enter(void *memory, size_t bytes, uint64_t top_of_ram)
     return MODEL_OK;
 }
 
-/* --- leaving --- */
+/* --- leaving */
 
 static struct model_stats last_stats;
 
@@ -293,6 +309,7 @@ _Noreturn void leave_guest(struct model_cpu *cpu)
 {
     struct vmcb_save *save = &cpu->vmcb->save;
     struct bare_state *bare = &cpu->bare;
+
     cpu->debugctl = 0;
     cpu->perf.live = 0;
     if (cpu->stepping)
@@ -318,11 +335,12 @@ _Noreturn void leave_guest(struct model_cpu *cpu)
     machine_leave(cpu);
 }
 
-/* --- the guest's side of it --- */
+/* --- the guest's side of it */
 
 static uint64_t hypercall(uint64_t function)
 {
     uint64_t result;
+
     __asm__ volatile("vmmcall"
                      : "=a"(result)
                      : "a"((uint64_t)HYPERCALL_MAGIC), "c"(function)
@@ -333,7 +351,8 @@ static uint64_t hypercall(uint64_t function)
 bool model_active(void)
 {
     struct cpuid_result r = cpuid(0x40000000u, 0);
-    return r.ebx == 0x6d796157 && r.ecx == 0x4d6b7261 && r.edx == 0x6c65646f;
+
+    return r.ebx == 0x6D796157 && r.ecx == 0x4D6B7261 && r.edx == 0x6C65646F;
 }
 
 void model_leave(void)

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* What the privileged files of the model share: hypercalls, fetching, debug registers. */
-#ifndef WAYMARK_HW_MODEL_ENTER_H
-#define WAYMARK_HW_MODEL_ENTER_H
+#ifndef HW_MODEL_HOST_ENTER_H
+#define HW_MODEL_HOST_ENTER_H
 
 #include "hw/model/processor/cpu.h"
 
 /* RAX and RCX at VMMCALL. */
-#define HYPERCALL_MAGIC 0x57616c6bu
+#define HYPERCALL_MAGIC 0x57616C6Bu
 enum { HYPERCALL_LEAVE = 1, HYPERCALL_STATS = 2 };
 
 _Noreturn void leave_guest(struct model_cpu *cpu);

@@ -11,6 +11,7 @@ static unsigned length_at_rip(struct model_cpu *cpu, unsigned fallback)
     uint64_t linear = guest_code_linear(cpu, cpu->vmcb->save.rip);
     struct fault kept = cpu->fault;
     bool found = insn_fetch(cpu, linear, &insn) == FETCH_DECODED;
+
     cpu->fault = kept;
     return found ? insn.length : fallback;
 }
@@ -19,6 +20,7 @@ void instruction_done(struct model_cpu *cpu)
 {
     struct vmcb *vmcb = cpu->vmcb;
     uint64_t start = vmcb->save.rip, rip = start + length_at_rip(cpu, 2);
+
     vmcb->save.rip = guest_long_code(cpu) ? rip : (uint32_t)rip;
     vmcb->save.rflags &= ~FLAG_RF;
     cpu->shadow = false;
@@ -60,6 +62,7 @@ static void msr_exit(struct model_cpu *cpu)
     bool is_write = cpu->vmcb->control.exit_info1 & 1;
     uint32_t index = (uint32_t)cpu->gpr[RCX];
     uint64_t value = (cpu->gpr[RDX] << 32) | (uint32_t)cpu->gpr[RAX];
+
     cpu->btf_before = cpu->debugctl & DEBUGCTL_BTF;
     if (guest_cpl(cpu) != 0 ||
         !(is_write ? msr_write(cpu, index, value) : msr_read(cpu, index, &value))) {
@@ -76,6 +79,7 @@ static void msr_exit(struct model_cpu *cpu)
 void rdpmc_exit(struct model_cpu *cpu)
 {
     uint64_t value;
+
     if (!perfmon_rdpmc(cpu, (uint32_t)cpu->gpr[RCX], &value)) {
         raise_at_exit(cpu, VECTOR_GP, 0);
         return;
@@ -104,12 +108,15 @@ static void hypercall_exit(struct model_cpu *cpu)
     }
 }
 
-/* MOV to or from a debug register. While stepping all of them are kept in software; without
- * it only writes of DR7 come here, so that the live register always agrees with the VMCB. */
+/*
+ * MOV to or from a debug register. While stepping all of them are kept in software; without
+ * it only writes of DR7 come here, so that the live register always agrees with the VMCB.
+ */
 static void debug_register_exit(struct model_cpu *cpu, bool is_write)
 {
     struct insn insn;
     uint64_t linear = guest_code_linear(cpu, cpu->vmcb->save.rip);
+
     if (insn_fetch(cpu, linear, &insn) != FETCH_DECODED)
         machine_panic(cpu, "debug register instruction not readable", linear);
     unsigned number = insn.modrm >> 3 & 7;
@@ -133,6 +140,7 @@ static void debug_register_exit(struct model_cpu *cpu, bool is_write)
 void handle_exit(struct model_cpu *cpu)
 {
     uint64_t code = cpu->vmcb->control.exit_code;
+
     switch (code) {
     case EXIT_CPUID:
         cpuid_exit(cpu);

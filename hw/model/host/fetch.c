@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Reading the guest's code: the instruction at an address, decoded once while its bytes stay.
+/*
+ * Reading the guest's code: the instruction at an address, decoded once while its bytes stay.
  */
 #include "hw/model/host/enter.h"
 
@@ -7,8 +8,10 @@ static enum fetch decode_at(struct model_cpu *cpu, uint64_t linear, unsigned acc
                             const uint8_t *bytes, size_t room, struct insn *insn)
 {
     enum decode_status status = insn_decode(bytes, room, guest_mode(cpu), insn);
+
     if (status == DECODE_SHORT) {
         uint8_t whole[INSN_MAX_BYTES];
+
         if (!guest_read(cpu, linear, whole, INSN_MAX_BYTES, access))
             return FETCH_FAULT;
         status = insn_decode(whole, INSN_MAX_BYTES, guest_mode(cpu), insn);
@@ -20,6 +23,7 @@ enum fetch insn_fetch(struct model_cpu *cpu, uint64_t linear, struct insn *insn)
 {
     unsigned access = ACCESS_FETCH | guest_user_access(cpu);
     uint64_t physical;
+
     if (!guest_translate(cpu, linear, access, &physical))
         return FETCH_FAULT;
     size_t room = 4096 - (linear & 4095);

@@ -4,12 +4,14 @@
 #include "hw/model/host/svm.h"
 #include "hw/model/processor/cpu.h"
 
-#define SERIAL_PORT  0x3f8
+#define SERIAL_PORT  0x3F8
 #define SERIAL_READY 0x20
 #define SERIAL_LIMIT 100000
 
-/* The breakpoint of a step: DR0, execution, global. Writing DISARMED, which differs in the
- * legacy LE bit, makes every emulator take its breakpoint down whatever DR7 reads. */
+/*
+ * The breakpoint of a step: DR0, execution, global. Writing DISARMED, which differs in the
+ * legacy LE bit, makes every emulator take its breakpoint down whatever DR7 reads.
+ */
 #define DR7_ARMED    0x402ull
 #define DR7_DISARMED 0x500ull
 
@@ -47,6 +49,7 @@ void machine_run(struct model_cpu *cpu)
 {
     struct vmcb *vmcb = cpu->vmcb;
     bool watching = cpu->stepping && watch_any(cpu);
+
     vmcb->save.rax = cpu->gpr[RAX];
     vmcb->save.rsp = cpu->gpr[RSP];
     vmcb->control.interrupt_state = cpu->shadow;

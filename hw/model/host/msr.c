@@ -1,8 +1,10 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* The model-specific registers that the model keeps.
+/*
+ * The model-specific registers that the model keeps.
  *
  * Which bits exist and what faults: SDM Vol. 3, "IA32_DEBUGCTL MSR"; SDM Vol. 4,
- * IA32_MISC_ENABLE, IA32_DS_AREA; SDM Vol. 2, "WRMSR". */
+ * IA32_MISC_ENABLE, IA32_DS_AREA; SDM Vol. 2, "WRMSR".
+ */
 #include "hw/model/processor/cpu.h"
 #include "hw/model/trial/defect.h"
 #include "hw/model/trial/feature_gate.h"
@@ -36,6 +38,7 @@ static uint64_t misc_enable_read(const struct model_cpu *cpu)
 static bool misc_enable_write(struct model_cpu *cpu, uint64_t value)
 {
     uint64_t changed = value ^ misc_enable_read(cpu);
+
     if (changed & MISC_ENABLE_READ_ONLY && policy(POLICY_MISC_ENABLE_WRITE) == MISC_GP)
         return fault_raise(cpu, VECTOR_GP, 0);
     cpu->misc_enable = value;
@@ -62,6 +65,7 @@ static struct absent_bits debugctl_absent(void)
                      DEBUGCTL_FREEZE_PERFMON | DEBUGCTL_UNCORE_PMI | DEBUGCTL_FREEZE_SMM |
                      DEBUGCTL_RTM;
     struct absent_bits bits = {.faulting = ~known};
+
     if (gate_closed[GATE_NO_PDCM] || !perfmon_exists() || defect(DEFECT_FREEZE_MISSING))
         absent(&bits, DEBUGCTL_FREEZE_LBRS | DEBUGCTL_FREEZE_PERFMON, POLICY_FREEZE_ABSENT);
     if (!branch_stack_exists())
@@ -78,9 +82,9 @@ static struct absent_bits debugctl_absent(void)
     return bits;
 }
 
-/* --- MSR_DEBUGCTLA of family 0FH: TR to BTS_OFF_USR from bit 2 on, and nothing above --- */
+/* --- MSR_DEBUGCTLA of family 0FH: TR to BTS_OFF_USR from bit 2 on, and nothing above */
 
-#define NETBURST_BITS  0x7full
+#define NETBURST_BITS  0x7Full
 #define NETBURST_LOW   (DEBUGCTL_LBR | DEBUGCTL_BTF)
 #define NETBURST_SHIFT 4
 #define NETBURST_STORES                                                                        \
@@ -105,6 +109,7 @@ static bool debugctl_write(struct model_cpu *cpu, uint64_t value)
 {
     struct absent_bits bits = debugctl_absent();
     bool mixed = defect(DEFECT_RESERVED_MIXED) && value & ~bits.faulting;
+
     if (value & bits.faulting && !defect(DEFECT_RESERVED_ACCEPTED) && !mixed)
         return fault_raise(cpu, VECTOR_GP, 0);
     value &= ~(bits.dropped | (mixed ? 0 : bits.faulting));
@@ -139,6 +144,7 @@ static bool ds_area_write(struct model_cpu *cpu, uint64_t value)
 {
     unsigned shift = 64 - (defect(DEFECT_CANONICAL_57) ? 57 : cpu->linear_bits);
     bool canonical = (uint64_t)((int64_t)(value << shift) >> shift) == value;
+
     if (gate_closed[GATE_NO_DS])
         return fault_raise(cpu, VECTOR_GP, 0);
     if (!(cpu->vmcb->save.efer & EFER_LMA)) {
@@ -162,6 +168,7 @@ static bool efer_write(struct model_cpu *cpu, uint64_t value)
 {
     struct vmcb_save *save = &cpu->vmcb->save;
     uint64_t known = EFER_SCE | EFER_LME | EFER_LMA | EFER_NXE | EFER_FFXSR;
+
     if (value & ~known)
         return fault_raise(cpu, VECTOR_GP, 0);
     if (save->cr0 & CR0_PG && (value ^ save->efer) & EFER_LME)

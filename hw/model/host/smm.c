@@ -1,10 +1,12 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* System-management interrupts, and what they leave of the recording.
+/*
+ * System-management interrupts, and what they leave of the recording.
  *
  * A PC raises one at each write to the command port of advanced power management. The handler
  * is firmware's, out of the guest's sight: here it is a row of jumps in SMRAM. What the
  * processor does around it: SDM Vol. 3, "BTS and DS Save Area" (nothing is stored in there) and
- * "IA32_DEBUGCTL MSR" (FREEZE_WHILE_SMM). */
+ * "IA32_DEBUGCTL MSR" (FREEZE_WHILE_SMM).
+ */
 #include "hw/model/host/insns.h"
 #include "hw/model/processor/cpu.h"
 #include "hw/model/trial/defect.h"
@@ -29,6 +31,7 @@ static void run_handler(struct model_cpu *cpu)
                                 .class = INSN_JMP,
                                 .length = 2};
         struct retired retired = {.linear = from, .count = 1, .class = INSN_JMP, .taken = true};
+
         if (cpu->perf.live)
             count_retired(cpu, &retired);
         record_transfer(cpu, &jump);
@@ -40,6 +43,7 @@ static void interrupt(struct model_cpu *cpu)
 {
     uint64_t debugctl = cpu->debugctl, control = cpu->perf.control;
     bool freeze = debugctl & DEBUGCTL_FREEZE_SMM && !defect(DEFECT_SMM_FREEZE_IGNORED);
+
     cpu->smi_count++;
     cpu->lose_next = defect(DEFECT_SMM_NEXT_LOST);
     if (freeze) {
@@ -66,10 +70,11 @@ void smm_port_exit(struct model_cpu *cpu)
 {
     uint64_t info = cpu->vmcb->control.exit_info1;
     uint16_t port = (uint16_t)(info >> IO_PORT_SHIFT);
+
     if (info & IO_STRING || !(info & IO_BYTE))
         machine_panic(cpu, "access to the command port that is no byte", info);
     if (info & IO_IN) {
-        cpu->gpr[RAX] = (cpu->gpr[RAX] & ~0xffull) | port_read(port);
+        cpu->gpr[RAX] = (cpu->gpr[RAX] & ~0xFFull) | port_read(port);
     } else {
         port_write(port, (uint8_t)cpu->gpr[RAX]);
         interrupt(cpu);

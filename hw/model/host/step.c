@@ -1,9 +1,11 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Stepping: from one instruction boundary of the guest to the next that matters.
+/*
+ * Stepping: from one instruction boundary of the guest to the next that matters.
  *
  * Control transfers are carried out by software. Up to the next one the guest runs by
  * itself, to a breakpoint in DR0. At every boundary the host lets interrupts in, or a loop
- * made of branches alone would starve them. */
+ * made of branches alone would starve them.
+ */
 #include "hw/model/host/enter.h"
 #include "hw/model/trial/defect.h"
 #include "hw/model/trial/policy.h"
@@ -13,7 +15,7 @@
 /* Beyond this many, entering the guest is cheaper. */
 #define SIMPLE_RUN_LIMIT 24
 
-/* --- interrupts --- */
+/* --- interrupts */
 
 /* For a defect: bytes of the instruction with REP at which the guest stands. */
 static unsigned repeat_bytes(struct model_cpu *cpu)
@@ -23,6 +25,7 @@ static unsigned repeat_bytes(struct model_cpu *cpu)
     uint64_t linear = guest_code_linear(cpu, cpu->vmcb->save.rip);
     bool repeats =
         insn_fetch(cpu, linear, &insn) == FETCH_DECODED && insn.repeat && insn.map == MAP_ONE;
+
     cpu->fault = kept;
     return repeats ? insn.length : 0;
 }
@@ -35,6 +38,7 @@ static void deliver_interrupt(struct model_cpu *cpu, uint8_t vector, enum event_
                           .return_rip = rip,
                           .restart_rip = rip,
                           .from_rip = rip};
+
     if (defect(DEFECT_REPEAT_NEXT))
         event.from_rip += repeat_bytes(cpu);
     deliver(cpu, &event);
@@ -52,16 +56,17 @@ static bool take_interrupts(struct model_cpu *cpu)
     return nmi || interrupt;
 }
 
-/* --- code breakpoints of the guest --- */
+/* --- code breakpoints of the guest */
 
 static bool guest_breakpoint_at(const struct model_cpu *cpu, uint64_t linear, uint64_t *hit)
 {
     *hit = 0;
-    if (!(cpu->dr7 & 0xff))
+    if (!(cpu->dr7 & 0xFF))
         return false;
     for (unsigned i = 0; i < 4; i++) {
         bool on = cpu->dr7 >> (2 * i) & 3;
         bool execution = (cpu->dr7 >> (16 + 4 * i) & 15) == 0;
+
         if (on && execution && cpu->dr[i] == linear)
             *hit |= 1ull << i;
     }
@@ -71,6 +76,7 @@ static bool guest_breakpoint_at(const struct model_cpu *cpu, uint64_t linear, ui
 static bool take_breakpoint(struct model_cpu *cpu)
 {
     uint64_t hit, rip = cpu->vmcb->save.rip;
+
     if (cpu->vmcb->save.rflags & FLAG_RF ||
         !guest_breakpoint_at(cpu, guest_code_linear(cpu, rip), &hit))
         return false;
@@ -94,15 +100,18 @@ static bool take_watch(struct model_cpu *cpu)
     return true;
 }
 
-/* --- running the guest itself --- */
+/* --- running the guest itself */
 
-/* Linear address at which the guest must stop: the next instruction that is not plain, or
- * the end of one after which nothing can be foreseen, or of the last one of limit. */
+/*
+ * Linear address at which the guest must stop: the next instruction that is not plain, or
+ * the end of one after which nothing can be foreseen, or of the last one of limit.
+ */
 static uint64_t find_stop(struct model_cpu *cpu, uint64_t linear, const struct insn *first,
                           unsigned limit)
 {
     struct insn insn = *first;
     uint64_t hit;
+
     for (unsigned i = 1; i <= limit; i++) {
         linear += insn.length;
         if (i == limit || insn.class == INSN_BARRIER)
@@ -119,12 +128,13 @@ static uint64_t find_stop(struct model_cpu *cpu, uint64_t linear, const struct i
 static bool code_sum(struct model_cpu *cpu, uint64_t linear, uint64_t bytes, uint64_t *sum)
 {
     uint64_t physical, total = bytes;
+
     if ((linear & 4095) + bytes + 8 > 4096 ||
         !guest_translate(cpu, linear, ACCESS_FETCH | guest_user_access(cpu), &physical))
         return false;
     const uint8_t *code = guest_physical(cpu, physical);
     for (uint64_t i = 0; i < bytes; i += 8)
-        total = total * 0x9e3779b97f4a7c15ull + *(const loose64 *)(code + i);
+        total = total * 0x9E3779B97F4A7C15ull + *(const loose64 *)(code + i);
     *sum = total;
     return true;
 }
@@ -135,7 +145,8 @@ static uint64_t find_stop_again(struct model_cpu *cpu, uint64_t linear,
 {
     struct known_run *run = &cpu->runs[linear % RUN_SLOTS];
     uint64_t sum;
-    if (cpu->dr7 & 0xff)
+
+    if (cpu->dr7 & 0xFF)
         return find_stop(cpu, linear, first, SCAN_LIMIT);
     if (run->linear == linear && run->mode == guest_mode(cpu) &&
         code_sum(cpu, linear, run->bytes, &sum) && sum == run->sum)
@@ -153,6 +164,7 @@ static uint64_t find_stop_again(struct model_cpu *cpu, uint64_t linear,
 static bool skip_msr_access(struct model_cpu *cpu)
 {
     struct insn insn;
+
     if (!defect(DEFECT_MSR_ANY_RING) || guest_cpl(cpu) == 0 ||
         insn_fetch(cpu, guest_code_linear(cpu, cpu->vmcb->save.rip), &insn) != FETCH_DECODED ||
         insn.map != MAP_0F || (insn.opcode | 2) != 0x32)
@@ -165,6 +177,7 @@ static bool skip_msr_access(struct model_cpu *cpu)
 static bool read_counter_anyway(struct model_cpu *cpu)
 {
     struct insn insn;
+
     if (!defect(DEFECT_PMC_RDPMC_ANY_RING) || cpu->fault.vector != VECTOR_GP ||
         insn_fetch(cpu, guest_code_linear(cpu, cpu->vmcb->save.rip), &insn) != FETCH_DECODED ||
         insn.map != MAP_0F || insn.opcode != 0x33)
@@ -176,6 +189,7 @@ static bool read_counter_anyway(struct model_cpu *cpu)
 static void guest_exception(struct model_cpu *cpu)
 {
     const struct vmcb_control *control = &cpu->vmcb->control;
+
     cpu->fault = (struct fault){.vector = (uint8_t)(control->exit_code - EXIT_EXCEPTION),
                                 .error = (uint32_t)control->exit_info1,
                                 .address = control->exit_info2};
@@ -186,6 +200,7 @@ static void guest_exception(struct model_cpu *cpu)
 static void single_step_trap(struct model_cpu *cpu, uint64_t start_rip)
 {
     bool from_insn = policy(POLICY_DB_FROM) == DB_FROM_INSN;
+
     deliver_debug_trap(cpu, DR6_BS, from_insn ? start_rip : cpu->vmcb->save.rip);
 }
 
@@ -202,6 +217,7 @@ static void watch_progress(struct model_cpu *cpu)
 static void after_run(struct model_cpu *cpu, uint64_t start_rip, bool guest_traps)
 {
     uint64_t code = cpu->vmcb->control.exit_code;
+
     switch (code) {
     case EXIT_EXCEPTION + VECTOR_DB:
         if (guest_traps)
@@ -231,8 +247,10 @@ static void record_repeat(struct model_cpu *cpu, const struct insn *insn, uint64
         transfer_finish(cpu, insn, linear, guest_cpl(cpu));
 }
 
-/* Counts what retired on the straight way from start_rip to where the guest is now. NULL: an
- * instruction that could not be read, which has been left behind or has faulted. */
+/*
+ * Counts what retired on the straight way from start_rip to where the guest is now. NULL: an
+ * instruction that could not be read, which has been left behind or has faulted.
+ */
 static bool count_run(struct model_cpu *cpu, uint64_t start_rip, const struct insn *first)
 {
     uint64_t linear = guest_code_linear(cpu, start_rip), last = linear;
@@ -240,6 +258,7 @@ static bool count_run(struct model_cpu *cpu, uint64_t start_rip, const struct in
     struct fault kept = cpu->fault;
     struct insn insn;
     unsigned count = 0;
+
     if (!first)
         return count_plain(cpu, linear, end != linear);
     for (insn = *first; linear != end && count < SCAN_LIMIT; count++) {
@@ -260,6 +279,7 @@ static void run_plain(struct model_cpu *cpu, enum fetch fetched, const struct in
     uint64_t start_rip = save->rip, linear = guest_code_linear(cpu, start_rip);
     uint64_t held = save->rflags & FLAG_TF;
     bool decoded = fetched == FETCH_DECODED;
+
     /* With BTF only branches trap, and none of those runs here. */
     bool by_branch = cpu->debugctl & DEBUGCTL_BTF && !defect(DEFECT_BTF_IGNORED);
     bool traps = held && !by_branch;
@@ -292,13 +312,16 @@ static void run_plain(struct model_cpu *cpu, enum fetch fetched, const struct in
     after_run(cpu, start_rip, traps);
 }
 
-/* Software for a short run of simple instructions; a place where the run turned out long is
- * remembered, and entered at once the next time. */
+/*
+ * Software for a short run of simple instructions; a place where the run turned out long is
+ * remembered, and entered at once the next time.
+ */
 static bool simple_step(struct model_cpu *cpu, const struct insn *insn)
 {
     uint64_t linear = cpu->vmcb->save.rip;
     uint64_t *long_run = &cpu->long_runs[linear % RUN_SLOTS];
-    if (insn->class != INSN_PLAIN || cpu->vmcb->save.rflags & FLAG_TF || cpu->dr7 & 0xff)
+
+    if (insn->class != INSN_PLAIN || cpu->vmcb->save.rflags & FLAG_TF || cpu->dr7 & 0xFF)
         return false;
     if (cpu->simple_run == 0) {
         cpu->run_start = linear;
@@ -320,6 +343,7 @@ static bool simple_step(struct model_cpu *cpu, const struct insn *insn)
 void step(struct model_cpu *cpu)
 {
     struct insn insn;
+
     if (cpu->interrupt_causes)
         interrupt_send(cpu);
     if (!cpu->shadow && take_watch(cpu))

@@ -1,11 +1,13 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Counting what retires.
+/*
+ * Counting what retires.
  *
  * While a counter is on the guest is stepped, so every instruction passes by here: SDM
  * Vol. 3, "Pre-defined Architectural Performance Events". One that faults has not retired;
  * one with REP retires once, at its end. The model has no cycles of its own: CMASK, INV and
  * EDGE act as if each instruction took one, and the events for cycles are fed from the
- * time-stamp counter. */
+ * time-stamp counter.
+ */
 #include "hw/model/processor/cpu.h"
 #include "hw/model/trial/defect.h"
 #include "hw/model/trial/policy.h"
@@ -21,7 +23,7 @@
 #define FIXED_INTERRUPT  8u
 #define EVENTS_TO_ARM    3u
 
-/* --- what a control asks for --- */
+/* --- what a control asks for */
 
 /* Unit masks of the branch event as in the event lists of the Core family. */
 static uint8_t branch_event(uint8_t mask)
@@ -48,12 +50,13 @@ static uint8_t branch_event(uint8_t mask)
 static uint8_t selected_event(uint64_t select)
 {
     uint8_t mask = (uint8_t)(select >> 8);
-    switch (select & 0xff) {
-    case 0x3c:
+
+    switch (select & 0xFF) {
+    case 0x3C:
         return mask <= 1 ? COUNT_CYCLES : COUNT_NOTHING;
-    case 0xc0:
+    case 0xC0:
         return mask == 0 ? COUNT_INSTRUCTIONS : COUNT_NOTHING;
-    case 0xc4:
+    case 0xC4:
         return branch_event(mask);
     }
     return COUNT_NOTHING;
@@ -65,6 +68,7 @@ static struct counting general_counting(uint64_t select)
                                 .invert = select & SELECT_INVERT,
                                 .edge = select & SELECT_EDGE,
                                 .interrupts = select & SELECT_INTERRUPT};
+
     if (select & SELECT_ENABLE || defect(DEFECT_PMC_ENABLE_IGNORED))
         counting.event = selected_event(select);
     counting.rings =
@@ -75,6 +79,7 @@ static struct counting general_counting(uint64_t select)
 static struct counting fixed_counting(uint64_t control, unsigned number)
 {
     unsigned field = control >> (4 * number) & 15;
+
     return (struct counting){.event = number == 0 ? COUNT_INSTRUCTIONS : COUNT_CYCLES,
                              .rings = (uint8_t)((field & FIXED_OS ? RING_0 : 0) |
                                                 (field & FIXED_USR ? RINGS_OUTER : 0)),
@@ -84,11 +89,13 @@ static struct counting fixed_counting(uint64_t control, unsigned number)
 void count_refresh(struct model_cpu *cpu)
 {
     struct perfmon *perf = &cpu->perf;
+
     count_cycles(cpu);
     perf->changed = false;
     perf->live = 0;
     for (unsigned i = 0; i < COUNTERS && perfmon_exists(); i++) {
         struct counting *counting = &perf->counting[i];
+
         *counting = i < GENERAL_COUNTERS
                         ? general_counting(perf->select[i])
                         : fixed_counting(perf->fixed_control, i - GENERAL_COUNTERS);
@@ -102,7 +109,7 @@ void count_refresh(struct model_cpu *cpu)
     perf->level &= perf->live;
 }
 
-/* --- adding --- */
+/* --- adding */
 
 static bool precise(uint8_t event)
 {
@@ -115,6 +122,7 @@ static void overflow(struct model_cpu *cpu, unsigned counter)
     const struct counting *counting = &perf->counting[counter];
     bool interrupts = counting->interrupts || defect(DEFECT_PMC_PMI_UNASKED);
     bool shared = counter > GENERAL_COUNTERS && defect(DEFECT_PMC_FIXED_BIT);
+
     if (!defect(DEFECT_PMC_OVERFLOW_SILENT))
         perf->status |= counter_bit(shared ? GENERAL_COUNTERS : counter);
     if (!(perf->pebs_enable & counter_bit(counter))) {
@@ -129,6 +137,7 @@ static void overflow(struct model_cpu *cpu, unsigned counter)
 static void add(struct model_cpu *cpu, unsigned counter, uint64_t events)
 {
     uint64_t value = cpu->perf.value[counter] + events;
+
     cpu->perf.value[counter] = value & COUNTER_MASK;
     if (value > COUNTER_MASK)
         overflow(cpu, counter);
@@ -145,6 +154,7 @@ static bool ring_counts(const struct counting *counting, unsigned cpl)
 static uint64_t ticks(void)
 {
     uint32_t low, high;
+
     __asm__ volatile("rdtsc" : "=a"(low), "=d"(high));
     return (uint64_t)high << 32 | low;
 }
@@ -153,6 +163,7 @@ void count_cycles(struct model_cpu *cpu)
 {
     struct perfmon *perf = &cpu->perf;
     uint64_t now = ticks(), passed = now - perf->cycles_until;
+
     perf->cycles_until = now;
     for (unsigned i = 0; i < COUNTERS; i++)
         if (perf->live >> i & 1 && perf->counting[i].event == COUNT_CYCLES && !cpu->halted &&
@@ -160,7 +171,7 @@ void count_cycles(struct model_cpu *cpu)
             add(cpu, i, passed);
 }
 
-/* --- events --- */
+/* --- events */
 
 static bool is_far(const struct retired *r)
 {
@@ -175,6 +186,7 @@ static bool is_conditional(uint8_t class)
 static uint64_t events_of(uint8_t event, const struct retired *r)
 {
     bool branch = insn_is_transfer(r->class);
+
     switch (event) {
     case COUNT_INSTRUCTIONS:
         return r->count;
@@ -201,10 +213,12 @@ static uint64_t increment(struct perfmon *perf, unsigned counter, const struct r
 {
     const struct counting *counting = &perf->counting[counter];
     uint64_t events = events_of(counting->event, r);
+
     if (counting->at_least)
         events = (events >= counting->at_least) != counting->invert;
     if (counting->edge) {
         bool before = perf->level >> counter & 1;
+
         perf->level &= (uint8_t) ~(1u << counter);
         perf->level |= (uint8_t)((events != 0) << counter);
         events = events != 0 && !before;
@@ -223,8 +237,10 @@ bool count_retired(struct model_cpu *cpu, const struct retired *r)
     struct perfmon *perf = &cpu->perf;
     unsigned cpl = policy(POLICY_PMC_CROSSING) == CPL_BEFORE ? r->cpl_before : r->cpl_after;
     unsigned due = 0, cycles = 0;
+
     for (unsigned i = 0; i < COUNTERS; i++) {
         const struct counting *counting = &perf->counting[i];
+
         if (!(perf->live >> i & 1))
             continue;
         if (counting->event == COUNT_CYCLES) {
@@ -263,6 +279,7 @@ bool count_plain(struct model_cpu *cpu, uint64_t linear, unsigned count)
                               .class = INSN_PLAIN,
                               .cpl_before = cpl,
                               .cpl_after = cpl};
+
     return count == 0 || count_retired(cpu, &retired);
 }
 
@@ -270,8 +287,10 @@ unsigned count_limit(const struct model_cpu *cpu)
 {
     const struct perfmon *perf = &cpu->perf;
     unsigned limit = ~0u;
+
     for (unsigned i = 0; i < COUNTERS; i++) {
         const struct counting *counting = &perf->counting[i];
+
         if (!(perf->live >> i & 1) || !ring_counts(counting, guest_cpl(cpu)))
             continue;
         if (counting->at_least || counting->edge)

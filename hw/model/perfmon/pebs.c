@@ -1,10 +1,12 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Records of sampled events: their formats, and the half of the area that they go through.
+/*
+ * Records of sampled events: their formats, and the half of the area that they go through.
  *
  * Source: SDM Vol. 3, "Processor Event Based Sampling (PEBS)", "PEBS Record Format", "Adaptive
  * PEBS", "DS Save Area and IA-32e Mode Operation". An overflow arms; the next event of the same
  * counter is the one that is recorded: bounds first, then the record, the index, the reload
- * and the threshold. A record that has no place leaves no trace at all. */
+ * and the threshold. A record that has no place leaves no trace at all.
+ */
 #include "hw/model/processor/cpu.h"
 #include "hw/model/trial/defect.h"
 #include "hw/model/trial/feature_gate.h"
@@ -83,13 +85,14 @@ uint64_t pebs_capabilities(void)
 uint64_t pebs_enable_bits(void)
 {
     uint64_t fixed = (1ull << FIXED_COUNTERS) - 1;
+
     if (format == 0)
         return 1;
     return ((1ull << GENERAL_COUNTERS) - 1) |
            (format == FORMAT_ADAPTIVE ? fixed << FIXED_SHIFT : 0);
 }
 
-/* --- the area --- */
+/* --- the area */
 
 struct area {
     unsigned field_bytes; /* 8, or 4 in the 32-bit layout */
@@ -120,6 +123,7 @@ static bool read_reset(struct model_cpu *cpu, struct area *area, unsigned counte
     unsigned first_fixed = policy(POLICY_PEBS_FIXED_RESET) == FIXED_RESET_8 ? 8 : 32;
     unsigned place =
         counter < GENERAL_COUNTERS ? counter : first_fixed + counter - GENERAL_COUNTERS;
+
     if (defect(DEFECT_PEBS_RESET_FIRST))
         place = 0;
     return guest_read(cpu, field_linear(cpu, area, FIELD_RESET) + 8 * place,
@@ -129,6 +133,7 @@ static bool read_reset(struct model_cpu *cpu, struct area *area, unsigned counte
 static bool read_area(struct model_cpu *cpu, struct area *area, unsigned due, unsigned access)
 {
     bool wide = !gate_closed[GATE_NO_DTES64] || cpu->vmcb->save.efer & EFER_LMA;
+
     area->field_bytes = wide ? 8 : 4;
     for (unsigned i = 0; i < COUNTERS; i++)
         if (due >> i & 1 && !read_reset(cpu, area, i, access))
@@ -142,10 +147,11 @@ static bool read_area(struct model_cpu *cpu, struct area *area, unsigned due, un
 static bool has_room(const struct area *area, uint64_t bytes)
 {
     uint64_t end = area->index + (defect(DEFECT_PEBS_PAST_MAX) ? 1 : bytes);
+
     return area->index >= area->base && end > area->index && end <= area->maximum;
 }
 
-/* --- the record --- */
+/* --- the record */
 
 static uint64_t current_rip(const struct model_cpu *cpu)
 {
@@ -178,6 +184,7 @@ static void record_state(const struct model_cpu *cpu, const struct retired *r,
         state[STATE_FLAGS] = cpu->perf.before[STATE_FLAGS];
     if (defect(DEFECT_PEBS_SWAP_GPR)) {
         uint64_t rbx = state[RBX];
+
         state[RBX] = state[RCX];
         state[RCX] = rbx;
     }
@@ -191,6 +198,7 @@ static uint64_t eventing_ip(const struct model_cpu *cpu, const struct retired *r
 static uint64_t ticks(void)
 {
     uint32_t low, high;
+
     __asm__ volatile("rdtsc" : "=a"(low), "=d"(high));
     return (uint64_t)high << 32 | low;
 }
@@ -198,6 +206,7 @@ static uint64_t ticks(void)
 static uint64_t counter_bits(unsigned places)
 {
     uint64_t bits = 0;
+
     for (unsigned i = 0; i < COUNTERS; i++)
         bits |= places >> i & 1 ? counter_bit(i) : 0;
     return bits;
@@ -208,6 +217,7 @@ static void fill_fixed(const struct model_cpu *cpu, const uint64_t state[STATE_W
                        unsigned due, const struct retired *r, uint64_t *words)
 {
     static const uint8_t order[] = {RAX, RBX, RCX, RDX, RSI, RDI, RBP, RSP};
+
     *words++ = state[STATE_FLAGS];
     *words++ = state[STATE_RIP];
     for (unsigned i = 0; i < 16; i++)
@@ -225,6 +235,7 @@ static void fill_fixed(const struct model_cpu *cpu, const uint64_t state[STATE_W
 static unsigned fixed_words(const struct area *area)
 {
     static const uint8_t count[] = {18, 22, 24, 25};
+
     return area->field_bytes == 4 ? 10 : count[format];
 }
 
@@ -248,6 +259,7 @@ static unsigned fill_adaptive(const struct model_cpu *cpu, const uint64_t state[
     static const uint8_t order[] = {RAX, RCX, RDX, RBX, RSP, RBP, RSI, RDI};
     uint64_t groups = groups_wanted(&cpu->perf, due) ? cpu->perf.pebs_data : 0;
     unsigned at = 1;
+
     words[at++] = eventing_ip(cpu, r);
     words[at++] = counter_bits(due);
     words[at++] = ticks();
@@ -268,6 +280,7 @@ static bool write_record(struct model_cpu *cpu, const struct area *area, const u
                          unsigned count, unsigned access)
 {
     uint8_t bytes[8 * WORDS_MAX];
+
     for (unsigned i = 0; i < count; i++)
         for (unsigned b = 0; b < area->field_bytes; b++)
             bytes[i * area->field_bytes + b] = (uint8_t)(words[i] >> (8 * b));
@@ -281,7 +294,7 @@ static bool write_index(struct model_cpu *cpu, const struct area *area, uint64_t
                        access);
 }
 
-/* --- one event --- */
+/* --- one event */
 
 static void signal_buffer(struct model_cpu *cpu)
 {
@@ -294,6 +307,7 @@ static void signal_if_due(struct model_cpu *cpu, const struct area *area, uint64
                           uint64_t bytes)
 {
     uint64_t reached = defect(DEFECT_PEBS_LATE) ? index - bytes : index;
+
     if (reached >= area->threshold || defect(DEFECT_PEBS_EARLY))
         signal_buffer(cpu);
 }
@@ -320,6 +334,7 @@ static void reload(struct perfmon *perf, const struct area *area, unsigned due)
 static void move_other_index(struct model_cpu *cpu, const struct area *area, unsigned access)
 {
     uint64_t index, at = field_linear(cpu, area, FIELD_BTS_INDEX);
+
     if (guest_read(cpu, at, &index, 8, access)) {
         index += 24;
         guest_write(cpu, at, &index, 8, access);
@@ -332,6 +347,7 @@ static enum pebs_outcome store(struct model_cpu *cpu, unsigned due, const struct
     struct perfmon *perf = &cpu->perf;
     struct area area;
     uint64_t words[WORDS_MAX] = {0}, state[STATE_WORDS];
+
     if (!read_area(cpu, &area, due, access))
         return PEBS_FAULT;
     record_state(cpu, r, state);
@@ -366,6 +382,7 @@ enum pebs_outcome pebs_record(struct model_cpu *cpu, unsigned due, const struct 
 {
     unsigned access = ACCESS_IMPLICIT;
     struct fault kept = cpu->fault;
+
     if (policy(POLICY_ACCESSED_BITS) == ACCESSED_LEAVE)
         access |= ACCESS_KEEP_AD;
     enum pebs_outcome outcome = store(cpu, due, r, access);

@@ -1,9 +1,11 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* The registers of architectural performance monitoring, and what freezes it.
+/*
+ * The registers of architectural performance monitoring, and what freezes it.
  *
  * Four general counters and three fixed ones of 48 bits, version 3, or 4 where a freeze sets
  * status bits (SDM Vol. 3, "Architectural Performance Monitoring", "Full-Width Writes to
- * Performance Counter Registers", "Freezing LBR and Performance Counters on PMI"). */
+ * Performance Counter Registers", "Freezing LBR and Performance Counters on PMI").
+ */
 #include "hw/model/processor/cpu.h"
 #include "hw/model/trial/defect.h"
 #include "hw/model/trial/feature_gate.h"
@@ -22,8 +24,10 @@
 
 #define RDPMC_FIXED (1u << 30)
 
-/* Fields of IA32_PERF_CAPABILITIES: 64-bit addresses with flags in the branch stack, and
- * writes of counters in full width. */
+/*
+ * Fields of IA32_PERF_CAPABILITIES: 64-bit addresses with flags in the branch stack, and
+ * writes of counters in full width.
+ */
 #define CAPABILITIES          (3ull | 1ull << 13)
 #define CAPABILITY_FREEZE_SMM (1ull << 12)
 
@@ -64,13 +68,14 @@ static uint64_t capabilities(void)
            (perfmon_freezes_smm() ? CAPABILITY_FREEZE_SMM : 0);
 }
 
-/* --- the interrupt --- */
+/* --- the interrupt */
 
 void perfmon_on_interrupt(struct model_cpu *cpu, unsigned causes)
 {
     struct perfmon *perf = &cpu->perf;
     bool freeze_counters = cpu->debugctl & DEBUGCTL_FREEZE_PERFMON;
     bool freeze_lbrs = cpu->debugctl & DEBUGCTL_FREEZE_LBRS;
+
     if (!perfmon_exists())
         return;
     if (causes & INTERRUPT_BTS && policy(POLICY_STATUS_DS_BUFFER) == STATUS_SET)
@@ -96,7 +101,7 @@ void perfmon_on_interrupt(struct model_cpu *cpu, unsigned causes)
     count_refresh(cpu);
 }
 
-/* --- which register --- */
+/* --- which register */
 
 /* The counter behind a register, or COUNTERS. */
 static unsigned counter_of(uint32_t index)
@@ -119,11 +124,13 @@ static bool is_select(uint32_t index)
 static uint64_t in_use(const struct perfmon *perf)
 {
     uint64_t used = 0;
+
     for (unsigned i = 0; i < COUNTERS; i++) {
         bool general = i < GENERAL_COUNTERS;
         uint64_t control =
             general ? perf->select[i] : perf->fixed_control >> 4 * (i - GENERAL_COUNTERS) & 15;
-        if (general ? control & 0xff : control & 3)
+
+        if (general ? control & 0xFF : control & 3)
             used |= counter_bit(i);
         if (control & (general ? 1u << 20 : 8u))
             used |= IN_USE_PMI;
@@ -131,7 +138,7 @@ static uint64_t in_use(const struct perfmon *perf)
     return used;
 }
 
-/* --- reading --- */
+/* --- reading */
 
 static uint64_t counter_value(struct model_cpu *cpu, unsigned counter)
 {
@@ -142,6 +149,7 @@ static uint64_t counter_value(struct model_cpu *cpu, unsigned counter)
 static bool control_read(const struct model_cpu *cpu, uint32_t index, uint64_t *value)
 {
     const struct perfmon *perf = &cpu->perf;
+
     switch (index) {
     case MSR_FIXED_CONTROL:
         *value = perf->fixed_control;
@@ -175,6 +183,7 @@ static bool control_read(const struct model_cpu *cpu, uint32_t index, uint64_t *
 bool perfmon_read(struct model_cpu *cpu, uint32_t index, uint64_t *value)
 {
     unsigned counter = counter_of(index);
+
     if (index == MSR_PERF_CAPABILITIES && !gate_closed[GATE_NO_PDCM]) {
         *value = capabilities();
         if (defect(DEFECT_CAPABILITIES_WRITABLE) || defect(DEFECT_CAPABILITIES_BIT))
@@ -197,6 +206,7 @@ bool perfmon_rdpmc(struct model_cpu *cpu, uint32_t which, uint64_t *value)
     bool fixed = which & RDPMC_FIXED && !defect(DEFECT_PMC_RDPMC_FIXED);
     bool any_ring = cpu->vmcb->save.cr4 & CR4_PCE || defect(DEFECT_PMC_RDPMC_ANY_RING);
     uint32_t number = which & ~RDPMC_FIXED;
+
     if ((guest_cpl(cpu) != 0 && !any_ring) || !perfmon_exists() ||
         number >= (fixed ? FIXED_COUNTERS : GENERAL_COUNTERS))
         return fault_raise(cpu, VECTOR_GP, 0);
@@ -204,11 +214,12 @@ bool perfmon_rdpmc(struct model_cpu *cpu, uint32_t which, uint64_t *value)
     return true;
 }
 
-/* --- writing --- */
+/* --- writing */
 
 static bool capabilities_write(struct model_cpu *cpu, uint64_t value)
 {
     bool one_bit = (value ^ capabilities()) == 1 << 6 && defect(DEFECT_CAPABILITIES_BIT);
+
     if (defect(DEFECT_CAPABILITIES_WRITABLE) || one_bit) {
         cpu->perf.capabilities_written = value ^ capabilities();
         return true;
@@ -242,6 +253,7 @@ static bool pebs_enable_write(struct perfmon *perf, uint64_t value)
 {
     bool absent = !pebs_exists() && !defect(DEFECT_PEBS_ABSENT_ENABLED) &&
                   (value & 1 || !defect(DEFECT_PEBS_ABSENT_UPPER));
+
     if (absent || (value & ~pebs_enable_bits() && !defect(DEFECT_PEBS_ANY_BIT)))
         return false;
     perf->pebs_enable = value;
@@ -261,6 +273,7 @@ static uint64_t select_bits(void)
 static uint64_t fixed_control_bits(void)
 {
     uint64_t bits = FIXED_CONTROL_BITS;
+
     for (unsigned i = 0; i < FIXED_COUNTERS && adaptive_exists(); i++)
         bits |= FIXED_ADAPTIVE << 4 * i;
     return bits;
@@ -275,6 +288,7 @@ static bool control_write(struct model_cpu *cpu, uint32_t index, uint64_t value)
 {
     struct perfmon *perf = &cpu->perf;
     uint64_t clearable = STATUS_CLEARABLE | (freezes_by_status() ? STATUS_FROZEN : 0);
+
     switch (index) {
     case MSR_FIXED_CONTROL:
         if (!reserved_clear(value, fixed_control_bits()))
@@ -311,6 +325,7 @@ bool perfmon_write(struct model_cpu *cpu, uint32_t index, uint64_t value)
 {
     unsigned counter = counter_of(index);
     bool good;
+
     if (index == MSR_PERF_CAPABILITIES)
         return capabilities_write(cpu, value);
     if (!perfmon_exists())

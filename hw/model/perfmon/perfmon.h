@@ -1,11 +1,13 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Performance counters of the modelled processor: their state, and what counts.
+/*
+ * Performance counters of the modelled processor: their state, and what counts.
  *
  * A counter's place is its number here: the general ones first, then the fixed ones. Its bit
  * in the global registers is counter_bit(). Source: SDM Vol. 3, "Architectural Performance
- * Monitoring", "Processor Event Based Sampling (PEBS)". */
-#ifndef WAYMARK_HW_MODEL_PERFMON_H
-#define WAYMARK_HW_MODEL_PERFMON_H
+ * Monitoring", "Processor Event Based Sampling (PEBS)".
+ */
+#ifndef HW_MODEL_PERFMON_PERFMON_H
+#define HW_MODEL_PERFMON_PERFMON_H
 
 #include <stdbool.h>
 #include <stdint.h>

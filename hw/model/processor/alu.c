@@ -7,6 +7,7 @@
 static void set_flags(struct model_cpu *cpu, uint64_t mask, uint64_t flags)
 {
     uint64_t *rflags = &cpu->vmcb->save.rflags;
+
     *rflags = (*rflags & ~mask) | (flags & mask);
 }
 
@@ -14,6 +15,7 @@ static uint64_t result_flags(uint64_t result, unsigned bytes)
 {
     uint64_t flags = 0;
     unsigned parity = (unsigned)(result ^ result >> 4) & 15;
+
     if (result == 0)
         flags |= FLAG_ZF;
     if (result & SIGN(bytes))
@@ -28,6 +30,7 @@ uint64_t alu_add(struct model_cpu *cpu, uint64_t a, uint64_t b, uint64_t carry, 
 {
     uint64_t result = truncate_to(a + b + carry, bytes);
     uint64_t flags = result_flags(result, bytes) | ((a ^ b ^ result) & FLAG_AF);
+
     if (result < a || (carry && result == a))
         flags |= FLAG_CF;
     if (~(a ^ b) & (a ^ result) & SIGN(bytes))
@@ -41,6 +44,7 @@ uint64_t alu_subtract(struct model_cpu *cpu, uint64_t a, uint64_t b, uint64_t bo
 {
     uint64_t result = truncate_to(a - b - borrow, bytes);
     uint64_t flags = result_flags(result, bytes) | ((a ^ b ^ result) & FLAG_AF);
+
     if (a < b || (borrow && a == b))
         flags |= FLAG_CF;
     if ((a ^ b) & (a ^ result) & SIGN(bytes))
@@ -54,6 +58,7 @@ uint64_t alu_operate(struct model_cpu *cpu, unsigned operation, uint64_t a, uint
                      unsigned bytes)
 {
     uint64_t carry = cpu->vmcb->save.rflags & FLAG_CF;
+
     switch (operation) {
     case 0:
         return alu_add(cpu, a, b, 0, bytes, FLAG_STATUS);
@@ -77,13 +82,16 @@ uint64_t alu_operate(struct model_cpu *cpu, unsigned operation, uint64_t a, uint
     return a;
 }
 
-/* SHL (4), SHR (5), SAR (7) by a count that is not beyond the operand's width. OF, which the
- * manual defines for a count of 1 only, comes from the last bit's step. */
+/*
+ * SHL (4), SHR (5), SAR (7) by a count that is not beyond the operand's width. OF, which the
+ * manual defines for a count of 1 only, comes from the last bit's step.
+ */
 uint64_t alu_shift(struct model_cpu *cpu, unsigned operation, uint64_t value, unsigned count,
                    unsigned bytes)
 {
     unsigned spare = 64 - 8 * bytes;
     uint64_t before, result;
+
     if (count == 0)
         return value;
     if (operation == 4) {
@@ -94,6 +102,7 @@ uint64_t alu_shift(struct model_cpu *cpu, unsigned operation, uint64_t value, un
         result = before >> 1;
     } else {
         int64_t wide = (int64_t)(value << spare) >> spare;
+
         before = truncate_to((uint64_t)(wide >> (count - 1)), bytes);
         result = truncate_to((uint64_t)(wide >> (count - 1) >> 1), bytes);
     }

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* The state of one modelled processor, and what the files of the model offer each other. */
-#ifndef WAYMARK_HW_MODEL_CPU_H
-#define WAYMARK_HW_MODEL_CPU_H
+#ifndef HW_MODEL_PROCESSOR_CPU_H
+#define HW_MODEL_PROCESSOR_CPU_H
 
 #include "hw/model/host/vmcb.h"
 #include "hw/model/model.h"
@@ -13,7 +13,7 @@
 #define TRANSLATION_SLOTS 64
 #define DECODED_SLOTS     2048
 #define RUN_SLOTS         64
-#define WINDOW_NONE       0xffffffffu
+#define WINDOW_NONE       0xFFFFFFFFu
 #define LBR_DEPTH         16
 
 /* Words at any address, of memory that belongs to the guest. */
@@ -228,8 +228,10 @@ struct transfer {
 };
 bool recording_wanted(const struct model_cpu *cpu);
 void record_enable(struct model_cpu *cpu);
-/* late.c - by policy: the time of a store; a record that is held back, true when it was; until
- * the next one or a serialising instruction */
+/*
+ * late.c - by policy: the time of a store; a record that is held back, true when it was; until
+ * the next one or a serialising instruction
+ */
 void record_hold_up(void);
 /* The index behind a record, as a defect has it; else after. */
 uint64_t record_bent_index(struct model_cpu *cpu, uint64_t after, uint64_t base, uint64_t index,
@@ -352,7 +354,7 @@ bool msr_read(struct model_cpu *cpu, uint32_t index, uint64_t *value);
 bool msr_write(struct model_cpu *cpu, uint32_t index, uint64_t value);
 
 /* smm.c - an access to the port that raises system-management interrupts */
-#define PORT_SMI_COMMAND 0xb2
+#define PORT_SMI_COMMAND 0xB2
 void smm_port_exit(struct model_cpu *cpu);
 
 /* apic.c - the interrupt of performance monitoring */

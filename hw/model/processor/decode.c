@@ -1,9 +1,11 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* The instruction decoder: prefixes, opcode tables, ModRM, immediates.
+/*
+ * The instruction decoder: prefixes, opcode tables, ModRM, immediates.
  *
  * Table-driven after SDM Vol. 2, "Opcode Map". A wrong length would make the model lose
  * branches without a trace, so the host tests compare it with a disassembler. Where vendors
- * differ (operand-size prefix on near branches) it follows the processors that have SVM. */
+ * differ (operand-size prefix on near branches) it follows the processors that have SVM.
+ */
 #include "hw/model/processor/decode.h"
 
 #include "hw/model/processor/opcodes.h"
@@ -27,6 +29,7 @@ static uint8_t next_byte(struct cursor *at)
 static int64_t next_signed(struct cursor *at, unsigned bytes)
 {
     uint64_t value = 0;
+
     for (unsigned i = 0; i < bytes; i++)
         value |= (uint64_t)next_byte(at) << (8 * i);
     unsigned shift = 64 - 8 * bytes;
@@ -38,11 +41,11 @@ static uint8_t segment_of_prefix(uint8_t byte)
     switch (byte) {
     case 0x26:
         return SEGMENT_ES;
-    case 0x2e:
+    case 0x2E:
         return SEGMENT_CS;
     case 0x36:
         return SEGMENT_SS;
-    case 0x3e:
+    case 0x3E:
         return SEGMENT_DS;
     case 0x64:
         return SEGMENT_FS;
@@ -52,18 +55,22 @@ static uint8_t segment_of_prefix(uint8_t byte)
     return SEGMENT_NONE;
 }
 
-/* Legacy prefixes in any order, then at most one REX that counts: the one directly before
- * the opcode. Returns the first byte that is no prefix. */
+/*
+ * Legacy prefixes in any order, then at most one REX that counts: the one directly before
+ * the opcode. Returns the first byte that is no prefix.
+ */
 static uint8_t take_prefixes(struct cursor *at, enum decode_mode mode, struct insn *insn)
 {
     bool size16 = mode == DECODE_16, address_other = false;
+
     for (;;) {
         uint8_t byte = next_byte(at);
+
         if (at->short_of_bytes || at->used > INSN_MAX_BYTES)
             return 0;
-        if (mode == DECODE_64 && (byte & 0xf0) == 0x40) {
+        if (mode == DECODE_64 && (byte & 0xF0) == 0x40) {
             insn->has_rex = true;
-            insn->rex = byte & 0x0f;
+            insn->rex = byte & 0x0F;
             continue;
         }
         uint8_t segment = segment_of_prefix(byte);
@@ -75,9 +82,9 @@ static uint8_t take_prefixes(struct cursor *at, enum decode_mode mode, struct in
             insn->operand_prefix = true;
         } else if (byte == 0x67) {
             address_other = true;
-        } else if (byte == 0xf0) {
+        } else if (byte == 0xF0) {
             insn->lock = true;
-        } else if (byte == 0xf2 || byte == 0xf3) {
+        } else if (byte == 0xF2 || byte == 0xF3) {
             insn->repeat = byte;
         } else {
             insn->operand_bytes = size16 != insn->operand_prefix ? 2 : 4;
@@ -96,10 +103,12 @@ static uint8_t take_prefixes(struct cursor *at, enum decode_mode mode, struct in
 static void take_memory_operand(struct cursor *at, enum decode_mode mode, struct insn *insn)
 {
     unsigned mod = insn->modrm >> 6, rm = insn->modrm & 7;
+
     if (mod == 3)
         return;
     if (insn->address_bytes == 2) {
         unsigned bytes = mod == 1 ? 1 : mod == 2 || rm == 6 ? 2 : 0;
+
         insn->displacement = next_signed(at, bytes);
         return;
     }
@@ -119,6 +128,7 @@ static void take_memory_operand(struct cursor *at, enum decode_mode mode, struct
 static void take_immediates(struct cursor *at, uint16_t form, struct insn *insn)
 {
     unsigned z_bytes = insn->operand_bytes == 2 ? 2 : 4;
+
     if (form & OP_MOFFS)
         insn->immediate = next_signed(at, insn->address_bytes);
     if (form & OP_FAR) {
@@ -135,6 +145,7 @@ static void take_immediates(struct cursor *at, uint16_t form, struct insn *insn)
         insn->immediate = next_signed(at, insn->operand_bytes);
     if (form & OP_I8) {
         int64_t value = next_signed(at, 1);
+
         if (form & OP_I16)
             insn->immediate2 = (uint8_t)value;
         else
@@ -144,30 +155,33 @@ static void take_immediates(struct cursor *at, uint16_t form, struct insn *insn)
         insn->immediate2 = (uint16_t)next_signed(at, 2);
 }
 
-/* VEX, EVEX and XOP: payload bytes, opcode, ModRM, perhaps an immediate. None of them is a
- * branch. first is C4H, C5H, 62H or 8FH. */
+/*
+ * VEX, EVEX and XOP: payload bytes, opcode, ModRM, perhaps an immediate. None of them is a
+ * branch. first is C4H, C5H, 62H or 8FH.
+ */
 static void take_vector(struct cursor *at, enum decode_mode mode, uint8_t first,
                         struct insn *insn)
 {
     unsigned opcode_map = 1;
-    if (first == 0xc5) {
+
+    if (first == 0xC5) {
         next_byte(at);
     } else {
-        opcode_map = next_byte(at) & (first == 0x62 ? 0x07 : 0x1f);
+        opcode_map = next_byte(at) & (first == 0x62 ? 0x07 : 0x1F);
         next_byte(at);
         if (first == 0x62)
             next_byte(at);
     }
     insn->map = MAP_VECTOR;
     insn->opcode = next_byte(at);
-    if (first == 0xc5 || first == 0xc4) {
+    if (first == 0xC5 || first == 0xC4) {
         if (opcode_map == 1 && insn->opcode == 0x77)
             return; /* VZEROUPPER, VZEROALL */
     }
     insn->has_modrm = true;
     insn->modrm = next_byte(at);
     take_memory_operand(at, mode, insn);
-    if (first == 0x8f)
+    if (first == 0x8F)
         take_immediates(at, opcode_map == 8 ? OP_I8 : opcode_map == 10 ? OP_I32 : 0, insn);
     else if (opcode_map == 3 || (opcode_map == 1 && opcode_0f(insn->opcode) & OP_I8))
         take_immediates(at, OP_I8, insn);
@@ -177,19 +191,20 @@ static void take_vector(struct cursor *at, enum decode_mode mode, uint8_t first,
 static bool opens_vector(const struct cursor *at, enum decode_mode mode, uint8_t byte)
 {
     uint8_t next = at->used < at->available ? at->bytes[at->used] : 0;
-    if (byte == 0xc4 || byte == 0xc5 || byte == 0x62)
-        return mode == DECODE_64 || next >= 0xc0;
-    return byte == 0x8f && (next & 0x1f) >= 8 && (next & 0x1f) <= 10;
+
+    if (byte == 0xC4 || byte == 0xC5 || byte == 0x62)
+        return mode == DECODE_64 || next >= 0xC0;
+    return byte == 0x8F && (next & 0x1F) >= 8 && (next & 0x1F) <= 10;
 }
 
 static uint16_t take_opcode(struct cursor *at, struct insn *insn, uint8_t byte)
 {
     insn->opcode = byte;
-    if (byte != 0x0f)
+    if (byte != 0x0F)
         return opcode_one(byte);
     insn->map = MAP_0F;
     insn->opcode = next_byte(at);
-    if (insn->opcode == 0x38 || insn->opcode == 0x3a) {
+    if (insn->opcode == 0x38 || insn->opcode == 0x3A) {
         insn->map = insn->opcode == 0x38 ? MAP_0F38 : MAP_0F3A;
         insn->opcode = next_byte(at);
         return insn->map == MAP_0F38 ? OP_M : OP_M | OP_I8;
@@ -201,6 +216,7 @@ enum decode_status insn_decode(const uint8_t *bytes, size_t available, enum deco
                                struct insn *insn)
 {
     struct cursor at = {bytes, available, 0, false};
+
     *insn = (struct insn){.segment = SEGMENT_NONE, .class = INSN_PLAIN};
     uint8_t byte = take_prefixes(&at, mode, insn);
     uint16_t form = 0;
@@ -214,7 +230,7 @@ enum decode_status insn_decode(const uint8_t *bytes, size_t available, enum deco
                 insn->has_modrm = true;
                 insn->modrm = next_byte(&at);
                 if (form & OP_REGISTER_ONLY)
-                    insn->modrm |= 0xc0;
+                    insn->modrm |= 0xC0;
                 take_memory_operand(&at, mode, insn);
                 form = opcode_by_modrm(form, insn);
             }

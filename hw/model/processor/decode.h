@@ -1,10 +1,12 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Instruction lengths, and what a model must know of each instruction.
+/*
+ * Instruction lengths, and what a model must know of each instruction.
  *
  * Every instruction gets a length and a class. Only control transfers and the few
- * instructions that the model carries out itself have a class of their own. */
-#ifndef WAYMARK_HW_MODEL_DECODE_H
-#define WAYMARK_HW_MODEL_DECODE_H
+ * instructions that the model carries out itself have a class of their own.
+ */
+#ifndef HW_MODEL_PROCESSOR_DECODE_H
+#define HW_MODEL_PROCESSOR_DECODE_H
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -85,9 +87,11 @@ struct insn {
     uint16_t immediate2; /* second immediate: ENTER's depth, a far pointer's selector */
 };
 
-/* Decode the instruction at bytes, of which available may be read. DECODE_SHORT is never
+/*
+ * Decode the instruction at bytes, of which available may be read. DECODE_SHORT is never
  * returned when available >= INSN_MAX_BYTES. On DECODE_UNDEFINED only length is set: the
- * bytes looked at, a lower bound. */
+ * bytes looked at, a lower bound.
+ */
 enum decode_status insn_decode(const uint8_t *bytes, size_t available, enum decode_mode mode,
                                struct insn *insn);
 

@@ -1,14 +1,16 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Interrupts and exceptions delivered by software, through the guest's own IDT.
+/*
+ * Interrupts and exceptions delivered by software, through the guest's own IDT.
  *
  * Gate checks, stack switch, frame and double faults after SDM Vol. 3, "64-Bit Mode Stack
  * Frame", "Interrupt and Exception Handling" and "Interrupt 8 - Double Fault". An emulator
- * that intercepts an exception skips its own double-fault logic, so all of it is here. */
+ * that intercepts an exception skips its own double-fault logic, so all of it is here.
+ */
 #include "hw/model/processor/cpu.h"
 #include "hw/model/trial/defect.h"
 #include "hw/model/trial/policy.h"
 
-enum { GATE_INTERRUPT = 0xe, GATE_TRAP = 0xf };
+enum { GATE_INTERRUPT = 0xE, GATE_TRAP = 0xF };
 
 struct gate {
     uint64_t rip;
@@ -30,14 +32,15 @@ static bool load_gate(struct model_cpu *cpu, const struct event *event, struct g
     const struct vmcb_segment *idtr = &cpu->vmcb->save.idtr;
     uint32_t bytes = cpu->vmcb->save.efer & EFER_LMA ? 16 : 8, offset = event->vector * bytes;
     uint64_t raw[2] = {0, 0};
+
     if (offset + bytes - 1 > idtr->limit)
         return fault_raise(cpu, VECTOR_GP, event->vector * 8u + 2 + external_bit(event));
     if (!guest_read(cpu, idtr->base + offset, raw, bytes, ACCESS_IMPLICIT))
         return false;
-    gate->rip = (raw[0] & 0xffff) | (raw[0] >> 32 & 0xffff0000) | raw[1] << 32;
+    gate->rip = (raw[0] & 0xFFFF) | (raw[0] >> 32 & 0xFFFF0000) | raw[1] << 32;
     gate->selector = (uint16_t)(raw[0] >> 16);
     gate->stack = raw[0] >> 32 & 7;
-    gate->type = raw[0] >> 40 & 0x1f;
+    gate->type = raw[0] >> 40 & 0x1F;
     gate->dpl = raw[0] >> 45 & 3;
     gate->present = raw[0] >> 47 & 1;
     return true;
@@ -46,6 +49,7 @@ static bool load_gate(struct model_cpu *cpu, const struct event *event, struct g
 static bool read_gate(struct model_cpu *cpu, const struct event *event, struct gate *gate)
 {
     uint32_t error = event->vector * 8u + 2 + external_bit(event);
+
     if (!load_gate(cpu, event, gate))
         return false;
     if (gate->type != GATE_INTERRUPT && gate->type != GATE_TRAP)
@@ -60,7 +64,8 @@ static bool read_gate(struct model_cpu *cpu, const struct event *event, struct g
 static bool read_handler(struct model_cpu *cpu, const struct event *event,
                          const struct gate *gate, struct descriptor *code)
 {
-    uint32_t external = external_bit(event), error = (gate->selector & 0xfffcu) | external;
+    uint32_t external = external_bit(event), error = (gate->selector & 0xFFFCu) | external;
+
     if (!(gate->selector & ~3u))
         return fault_raise(cpu, VECTOR_GP, external);
     if (!descriptor_read(cpu, gate->selector, external, code))
@@ -84,9 +89,10 @@ static bool choose_stack(struct model_cpu *cpu, const struct gate *gate, unsigne
 {
     struct vmcb_save *save = &cpu->vmcb->save;
     uint32_t offset = 0;
+
     /* Outside IA-32e mode only rings that stay the same are modelled. */
     if (!(save->efer & EFER_LMA) && cpl != guest_cpl(cpu))
-        return fault_raise(cpu, VECTOR_TS, (save->tr.selector & 0xfffcu) | external);
+        return fault_raise(cpu, VECTOR_TS, (save->tr.selector & 0xFFFCu) | external);
     if (gate->stack && save->efer & EFER_LMA)
         offset = 0x24 + 8u * (gate->stack - 1);
     else if (cpl != guest_cpl(cpu))
@@ -96,7 +102,7 @@ static bool choose_stack(struct model_cpu *cpu, const struct gate *gate, unsigne
         return true;
     machine_save_hidden(cpu);
     if (offset + 7 > save->tr.limit)
-        return fault_raise(cpu, VECTOR_TS, (save->tr.selector & 0xfffcu) | external);
+        return fault_raise(cpu, VECTOR_TS, (save->tr.selector & 0xFFFCu) | external);
     if (!guest_read(cpu, save->tr.base + offset, rsp, 8, ACCESS_IMPLICIT))
         return false;
     if (!guest_canonical(cpu, *rsp))
@@ -107,12 +113,14 @@ static bool choose_stack(struct model_cpu *cpu, const struct gate *gate, unsigne
 static bool has_error_code(uint8_t vector, uint8_t kind)
 {
     bool exception = kind == EVENT_FAULT || kind == EVENT_TRAP;
+
     return exception && (vector == 8 || (vector >= 10 && vector <= 14) || vector == 17);
 }
 
 static uint64_t pushed_flags(const struct model_cpu *cpu, const struct event *event)
 {
     uint64_t flags = cpu->vmcb->save.rflags;
+
     /* Faults set RF so that a code breakpoint does not strike twice. */
     if (event->kind == EVENT_FAULT && event->vector != VECTOR_DB)
         flags |= FLAG_RF;
@@ -129,6 +137,7 @@ static bool push_long(struct model_cpu *cpu, const struct event *event, unsigned
                          cpu->gpr[RSP],     save->ss.selector};
     unsigned skip = has_error_code(event->vector, event->kind) ? 0 : 1;
     size_t bytes = sizeof(frame) - 8 * skip;
+
     rsp = (rsp & ~15ull) - bytes;
     if (!guest_write(cpu, rsp, frame + skip, bytes,
                      ACCESS_STACK | (cpl == 3 ? ACCESS_USER : 0)))
@@ -143,6 +152,7 @@ static bool push_words(struct model_cpu *cpu, const struct event *event, unsigne
     const struct vmcb_save *save = &cpu->vmcb->save;
     uint64_t rsp = cpu->gpr[RSP];
     bool with_code = bytes == 4 && has_error_code(event->vector, event->kind);
+
     if (stack_push(cpu, pushed_flags(cpu, event), bytes) &&
         stack_push(cpu, save->cs.selector, bytes) &&
         stack_push(cpu, event->return_rip, bytes) &&
@@ -157,6 +167,7 @@ static bool deliver_real(struct model_cpu *cpu, const struct event *event)
 {
     struct vmcb_save *save = &cpu->vmcb->save;
     uint16_t vector[2];
+
     if (event->vector * 4u + 3 > save->idtr.limit)
         return fault_raise(cpu, VECTOR_GP, 0);
     if (!guest_read(cpu, save->idtr.base + event->vector * 4u, vector, 4, ACCESS_IMPLICIT) ||
@@ -174,6 +185,7 @@ static bool deliver_once(struct model_cpu *cpu, const struct event *event)
     struct gate gate;
     struct descriptor code;
     uint64_t rsp;
+
     if (!(save->cr0 & CR0_PE))
         return deliver_real(cpu, event);
     if (!read_gate(cpu, event, &gate) || !read_handler(cpu, event, &gate, &code))
@@ -199,7 +211,7 @@ static bool deliver_once(struct model_cpu *cpu, const struct event *event)
     return true;
 }
 
-/* --- one event inside another --- */
+/* --- one event inside another */
 
 static bool is_contributory(uint8_t vector)
 {
@@ -212,6 +224,7 @@ static bool combine(const struct event *event, const struct fault *second, struc
     bool exception = event->kind == EVENT_FAULT || event->kind == EVENT_TRAP;
     uint8_t first = exception ? event->vector : VECTOR_DB; /* benign */
     bool second_serious = is_contributory(second->vector) || second->vector == VECTOR_PF;
+
     *out = (struct event){.vector = second->vector,
                           .kind = EVENT_FAULT,
                           .error = second->error,
@@ -256,6 +269,7 @@ static bool record_event(struct model_cpu *cpu, const struct event *event, uint6
                                 .length = 1,
                                 .from_legacy = cpu->from_legacy,
                                 .to_legacy = !(cpu->vmcb->save.efer & EFER_LMA)};
+
     return record_transfer(cpu, &transfer);
 }
 
@@ -264,6 +278,7 @@ static void record_attempt(struct model_cpu *cpu, const struct event *event, uin
 {
     struct fault kept = cpu->fault;
     struct gate gate;
+
     if (policy(POLICY_DF_RECORDS) == DF_EACH && load_gate(cpu, event, &gate))
         record_event(cpu, event, from, gate.rip, guest_cpl(cpu), gate.selector & 3);
     cpu->fault = kept;
@@ -272,6 +287,7 @@ static void record_attempt(struct model_cpu *cpu, const struct event *event, uin
 static void debug_exception_effects(struct model_cpu *cpu)
 {
     uint64_t cleared = DEBUGCTL_LBR | DEBUGCTL_BTF;
+
     if (defect(DEFECT_BTF_KEPT))
         cleared &= ~DEBUGCTL_BTF;
     if (defect(DEFECT_LBR_KEPT))
@@ -294,6 +310,7 @@ static bool retire_event(struct model_cpu *cpu, const struct event *event, uint6
                               .cpl_after = (uint8_t)guest_cpl(cpu)};
     bool instruction = event->kind == EVENT_SOFTWARE || event->kind == EVENT_ICEBP ||
                        policy(POLICY_PMC_EVENT) == EVENT_INSTRUCTION;
+
     if (event->kind == EVENT_FAULT && defect(DEFECT_PMC_FAULTS)) {
         retired.class = INSN_PLAIN;
         instruction = true;
@@ -304,11 +321,13 @@ static bool retire_event(struct model_cpu *cpu, const struct event *event, uint6
 void deliver(struct model_cpu *cpu, const struct event *event)
 {
     struct event current = *event;
+
     cpu->stats.events++;
     cpu->shadow = false;
     cpu->halted = false;
     for (;;) {
         uint64_t from = recorded_address(cpu, current.from_rip);
+
         cpu->from_legacy = !guest_long_code(cpu);
         unsigned cpl_before = guest_cpl(cpu);
         uint64_t linear = guest_code_linear(cpu, current.restart_rip);
@@ -319,6 +338,7 @@ void deliver(struct model_cpu *cpu, const struct event *event)
                 retire_event(cpu, &current, linear, cpl_before) &&
                 record_event(cpu, &current, from, recorded_address(cpu, cpu->vmcb->save.rip),
                              cpl_before, guest_cpl(cpu));
+
             if (current.vector == VECTOR_DB && defect(DEFECT_CR2_DEBUG))
                 cpu->vmcb->save.cr2 = 0;
             if (current.vector == VECTOR_DB && current.kind != EVENT_INTERRUPT)
@@ -353,6 +373,7 @@ void deliver_fault(struct model_cpu *cpu)
                           .return_rip = rip,
                           .restart_rip = rip,
                           .from_rip = rip + (defect(DEFECT_EXCEPTION_NEXT) ? 1 : 0)};
+
     deliver(cpu, &event);
 }
 
@@ -364,6 +385,7 @@ void deliver_debug_trap(struct model_cpu *cpu, uint64_t dr6_bits, uint64_t from_
                           .return_rip = rip,
                           .restart_rip = rip,
                           .from_rip = from_rip};
+
     cpu->dr6 |= dr6_bits | cpu->watch_hits;
     cpu->watch_hits = 0;
     deliver(cpu, &event);

@@ -1,8 +1,10 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Instructions carried out by software: near branches, and the frame around all of them.
+/*
+ * Instructions carried out by software: near branches, and the frame around all of them.
  *
  * Each returns false, with nothing changed, when it faults. Where vendors differ on operand
- * size it follows the processors that have SVM, because untraced code runs on one. */
+ * size it follows the processors that have SVM, because untraced code runs on one.
+ */
 #include "hw/model/processor/cpu.h"
 #include "hw/model/trial/defect.h"
 #include "hw/model/trial/policy.h"
@@ -14,7 +16,7 @@ static unsigned branch_bytes(const struct model_cpu *cpu, const struct insn *ins
     return insn->operand_bytes;
 }
 
-/* --- near branches --- */
+/* --- near branches */
 
 static bool target_valid(struct model_cpu *cpu, uint64_t rip)
 {
@@ -37,6 +39,7 @@ static bool condition_holds(uint64_t flags, unsigned condition)
 {
     bool sign_differs = !(flags & FLAG_SF) != !(flags & FLAG_OF);
     bool holds = false;
+
     switch (condition >> 1) {
     case 0:
         holds = flags & FLAG_OF;
@@ -69,6 +72,7 @@ static bool condition_holds(uint64_t flags, unsigned condition)
 static bool branch_relative(struct model_cpu *cpu, const struct insn *insn, bool taken)
 {
     uint64_t next = guest_next_rip(cpu, insn);
+
     if (taken)
         return transfer_to(cpu, insn, next + (uint64_t)insn->immediate);
     cpu->vmcb->save.rip = next;
@@ -80,12 +84,13 @@ static bool loop(struct model_cpu *cpu, const struct insn *insn)
     uint64_t count = truncate_to(cpu->gpr[RCX] - 1, insn->address_bytes);
     bool zero = cpu->vmcb->save.rflags & FLAG_ZF;
     bool taken = count != 0;
-    if (insn->opcode != 0xe2)
-        taken = taken && zero == (insn->opcode == 0xe1);
+
+    if (insn->opcode != 0xE2)
+        taken = taken && zero == (insn->opcode == 0xE1);
     if (!branch_relative(cpu, insn, taken))
         return false;
     if (insn->address_bytes == 2)
-        count |= cpu->gpr[RCX] & ~0xffffull;
+        count |= cpu->gpr[RCX] & ~0xFFFFull;
     cpu->gpr[RCX] = count;
     return true;
 }
@@ -94,6 +99,7 @@ static bool call(struct model_cpu *cpu, const struct insn *insn, uint64_t target
 {
     uint64_t from = cpu->vmcb->save.rip;
     uint64_t next = guest_next_rip(cpu, insn);
+
     if (!transfer_to(cpu, insn, target))
         return false;
     if (stack_push(cpu, next, branch_bytes(cpu, insn)))
@@ -107,9 +113,10 @@ static bool near_return(struct model_cpu *cpu, const struct insn *insn)
 {
     unsigned bytes = branch_bytes(cpu, insn);
     uint64_t target = 0;
+
     if (!stack_read(cpu, 0, &target, bytes) || !transfer_to(cpu, insn, target))
         return false;
-    uint64_t release = insn->opcode == 0xc2 ? (uint16_t)insn->immediate : 0;
+    uint64_t release = insn->opcode == 0xC2 ? (uint16_t)insn->immediate : 0;
     stack_set(cpu, cpu->gpr[RSP] + bytes + release);
     return true;
 }
@@ -117,6 +124,7 @@ static bool near_return(struct model_cpu *cpu, const struct insn *insn)
 static bool branch_near(struct model_cpu *cpu, const struct insn *insn)
 {
     uint64_t target;
+
     switch (insn->class) {
     case INSN_JCC:
         return branch_relative(cpu, insn,
@@ -139,7 +147,7 @@ static bool branch_near(struct model_cpu *cpu, const struct insn *insn)
     }
 }
 
-/* --- the frame around every instruction --- */
+/* --- the frame around every instruction */
 
 bool is_emulated(const struct insn *insn)
 {
@@ -189,6 +197,7 @@ static bool software_event(struct model_cpu *cpu, const struct insn *insn)
     uint64_t rip = cpu->vmcb->save.rip, next = guest_next_rip(cpu, insn);
     struct event event = {.kind = EVENT_SOFTWARE, .return_rip = next, .restart_rip = rip};
     bool from_next;
+
     switch (insn->class) {
     case INSN_INT:
         event.vector = (uint8_t)insn->immediate;
@@ -256,6 +265,7 @@ static bool retire(struct model_cpu *cpu, const struct insn *insn, uint64_t from
                               .taken = cpu->branched,
                               .cpl_before = (uint8_t)cpl_before,
                               .cpl_after = (uint8_t)guest_cpl(cpu)};
+
     return count_retired(cpu, &retired);
 }
 
@@ -264,6 +274,7 @@ void carry_out(struct model_cpu *cpu, const struct insn *insn)
     struct vmcb_save *save = &cpu->vmcb->save;
     uint64_t from = recorded_address(cpu, save->rip), start_rip = save->rip;
     uint64_t flags_before = save->rflags;
+
     cpu->from_legacy = !guest_long_code(cpu);
     unsigned cpl_before = guest_cpl(cpu);
     cpu->shadow = false;
@@ -277,6 +288,7 @@ void carry_out(struct model_cpu *cpu, const struct insn *insn)
         save->rflags = flags_before;
         if (defect(DEFECT_FAULT_RECORDED) && insn_is_transfer(insn->class)) {
             struct fault kept = cpu->fault;
+
             transfer_finish(cpu, insn, from, cpl_before);
             cpu->fault = kept;
         }
@@ -301,6 +313,7 @@ void carry_out(struct model_cpu *cpu, const struct insn *insn)
     }
     if (cpu->perf.live && !retire(cpu, insn, from, cpl_before)) {
         struct fault of_sample = cpu->fault;
+
         if (cpu->branched && !swapped)
             transfer_finish(cpu, insn, from, cpl_before);
         cpu->fault = of_sample;

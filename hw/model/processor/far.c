@@ -1,14 +1,17 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Far transfers inward and on one level: JMP and CALL between code segments, call gates.
+/*
+ * Far transfers inward and on one level: JMP and CALL between code segments, call gates.
  *
- * Checks in the order of SDM Vol. 2, "CALL", "JMP". */
+ * Checks in the order of SDM Vol. 2, "CALL", "JMP".
+ */
 #include "hw/model/processor/far.h"
 
-enum { TYPE_CALL_GATE = 0xc };
+enum { TYPE_CALL_GATE = 0xC };
 
 bool far_is_code(uint16_t attributes)
 {
     unsigned wanted = SEGMENT_NOT_SYSTEM | SEGMENT_TYPE_CODE;
+
     return (attributes & wanted) == wanted;
 }
 
@@ -21,12 +24,13 @@ bool far_mode_bits_good(const struct model_cpu *cpu, uint16_t attributes)
 
 uint32_t far_selector_error(uint16_t selector)
 {
-    return selector & 0xfffcu;
+    return selector & 0xFFFCu;
 }
 
 bool far_target_fits(struct model_cpu *cpu, const struct descriptor *code, uint64_t rip)
 {
     bool is_long = cpu->vmcb->save.efer & EFER_LMA && code->attributes & SEGMENT_LONG;
+
     if (is_long ? guest_canonical(cpu, rip) : rip <= code->limit)
         return true;
     return fault_raise(cpu, VECTOR_GP, 0);
@@ -50,14 +54,17 @@ bool far_fits_real(struct model_cpu *cpu, uint64_t ip)
     return ip <= cpu->vmcb->save.cs.limit || fault_raise(cpu, VECTOR_GP, 0);
 }
 
-/* --- inward and level: JMP and CALL --- */
+/* --- inward and level: JMP and CALL */
 
-/* Pushes what a CALL leaves behind, on the stack at rsp of the level cpl; flat: the code that
- * is entered is 64-bit, and its stack has no base. */
+/*
+ * Pushes what a CALL leaves behind, on the stack at rsp of the level cpl; flat: the code that
+ * is entered is 64-bit, and its stack has no base.
+ */
 static bool push_frame(struct model_cpu *cpu, uint64_t *rsp, const uint64_t *words,
                        unsigned count, unsigned bytes, unsigned cpl, bool flat)
 {
     uint8_t frame[4 * 8];
+
     for (unsigned i = 0; i < count; i++)
         for (unsigned b = 0; b < bytes; b++)
             frame[(count - 1 - i) * bytes + b] = (uint8_t)(words[i] >> (8 * b));
@@ -79,6 +86,7 @@ static bool through_gate(struct model_cpu *cpu, const struct insn *insn, bool is
     unsigned cpl = guest_cpl(cpu), dpl = descriptor_dpl(gate->attributes);
     uint32_t error = far_selector_error(gate_selector);
     uint64_t raw[2];
+
     if (dpl < cpl || dpl < (gate_selector & 3u))
         return fault_raise(cpu, VECTOR_GP, error);
     if (!(gate->attributes & SEGMENT_PRESENT))
@@ -86,7 +94,7 @@ static bool through_gate(struct model_cpu *cpu, const struct insn *insn, bool is
     if (!guest_read(cpu, gate->linear, raw, 16, ACCESS_IMPLICIT))
         return false;
     uint16_t selector = (uint16_t)(raw[0] >> 16);
-    uint64_t rip = (raw[0] & 0xffff) | (raw[0] >> 32 & 0xffff0000) | raw[1] << 32;
+    uint64_t rip = (raw[0] & 0xFFFF) | (raw[0] >> 32 & 0xFFFF0000) | raw[1] << 32;
     struct descriptor code;
     if (!(selector & ~3u))
         return fault_raise(cpu, VECTOR_GP, 0);
@@ -143,6 +151,7 @@ static bool far_jump_real(struct model_cpu *cpu, const struct insn *insn, bool i
 {
     const uint64_t words[] = {cpu->vmcb->save.cs.selector, guest_next_rip(cpu, insn)};
     uint64_t rsp = cpu->gpr[RSP];
+
     if (!far_fits_real(cpu, ip))
         return false;
     if (is_call) {
@@ -161,6 +170,7 @@ bool far_jump(struct model_cpu *cpu, const struct insn *insn)
     uint64_t rip, rsp = cpu->gpr[RSP];
     uint16_t selector;
     struct descriptor code;
+
     if (!far_pointer(cpu, insn, &rip, &selector))
         return false;
     if (far_real_mode(cpu))

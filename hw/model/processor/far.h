@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* What far transfers inward and outward ask of a code segment, and how they arrive in it. */
-#ifndef WAYMARK_HW_MODEL_FAR_H
-#define WAYMARK_HW_MODEL_FAR_H
+#ifndef HW_MODEL_PROCESSOR_FAR_H
+#define HW_MODEL_PROCESSOR_FAR_H
 
 #include "hw/model/processor/cpu.h"
 

@@ -1,7 +1,9 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Far transfers outward: RET between code segments, IRET.
+/*
+ * Far transfers outward: RET between code segments, IRET.
  *
- * Checks in the order of SDM Vol. 2, "RET", "IRET/IRETD/IRETQ". */
+ * Checks in the order of SDM Vol. 2, "RET", "IRET/IRETD/IRETQ".
+ */
 #include "hw/model/processor/far.h"
 
 static bool is_writable_data(uint16_t attributes)
@@ -13,6 +15,7 @@ static bool is_writable_data(uint16_t attributes)
 static bool check_return_code(struct model_cpu *cpu, uint16_t selector, struct descriptor *code)
 {
     unsigned rpl = selector & 3;
+
     if (!(selector & ~3u))
         return fault_raise(cpu, VECTOR_GP, 0);
     if (!descriptor_read(cpu, selector, 0, code))
@@ -49,6 +52,7 @@ static bool must_be_emptied(const struct vmcb_segment *segment, unsigned cpl)
 {
     bool conforming =
         far_is_code(segment->attributes) && segment->attributes & SEGMENT_TYPE_CONFORM;
+
     return segment->selector & ~3u && !conforming && descriptor_dpl(segment->attributes) < cpl;
 }
 
@@ -56,6 +60,7 @@ static bool must_be_emptied(const struct vmcb_segment *segment, unsigned cpl)
 static void empty_data_segments(struct model_cpu *cpu, unsigned cpl)
 {
     struct vmcb_save *save = &cpu->vmcb->save;
+
     if (must_be_emptied(&save->ds, cpl))
         save->ds = (struct vmcb_segment){.base = save->ds.base};
     if (must_be_emptied(&save->es, cpl))
@@ -83,9 +88,10 @@ static void load_return_stack(struct model_cpu *cpu, const struct descriptor *st
 bool far_return(struct model_cpu *cpu, const struct insn *insn)
 {
     unsigned bytes = insn->operand_bytes;
-    uint64_t release = insn->opcode == 0xca ? (uint16_t)insn->immediate : 0;
+    uint64_t release = insn->opcode == 0xCA ? (uint16_t)insn->immediate : 0;
     uint64_t rip = 0, selector64 = 0, rsp = 0, stack_selector64 = 0;
     struct descriptor code, stack;
+
     if (!stack_read(cpu, 0, &rip, bytes) || !stack_read(cpu, bytes, &selector64, bytes))
         return false;
     uint16_t selector = (uint16_t)selector64;
@@ -121,12 +127,13 @@ bool far_return(struct model_cpu *cpu, const struct insn *insn)
     return true;
 }
 
-/* --- IRET --- */
+/* --- IRET */
 
 static void load_flags(struct model_cpu *cpu, uint64_t value, unsigned bytes, unsigned cpl)
 {
     uint64_t mask = FLAG_STATUS | FLAG_TF | FLAG_DF | FLAG_NT;
     uint64_t flags = cpu->vmcb->save.rflags;
+
     if (bytes > 2)
         mask |= FLAG_RF | FLAG_AC | FLAG_ID;
     if (cpl <= (flags & FLAG_IOPL) >> 12)
@@ -145,6 +152,7 @@ static bool read_frame(struct model_cpu *cpu, unsigned bytes, bool whole,
 {
     uint64_t *const fields[] = {&frame->rip, &frame->cs, &frame->flags, &frame->rsp,
                                 &frame->ss};
+
     for (unsigned i = 0; i < (whole ? 5 : 3); i++) {
         *fields[i] = 0;
         if (!stack_read(cpu, i * bytes, fields[i], bytes))
@@ -159,6 +167,7 @@ bool interrupt_return(struct model_cpu *cpu, const struct insn *insn)
     struct return_frame frame = {0};
     struct descriptor code, stack;
     bool from_long = guest_long_code(cpu);
+
     if (cpu->vmcb->save.rflags & FLAG_NT && !far_real_mode(cpu)) {
         if (cpu->vmcb->save.efer & EFER_LMA) /* there is no task return there */
             return fault_raise(cpu, VECTOR_GP, 0);

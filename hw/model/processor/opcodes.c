@@ -1,8 +1,10 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* The opcode maps as tables of what follows each opcode, and the classes.
+/*
+ * The opcode maps as tables of what follows each opcode, and the classes.
  *
  * After SDM Vol. 2, "Opcode Map" and "Opcode Extensions For One-byte And Two-byte Opcodes";
- * additions of the processors that have SVM (3DNow!, EXTRQ) from the APM Vol. 3. */
+ * additions of the processors that have SVM (3DNow!, EXTRQ) from the APM Vol. 3.
+ */
 #include "hw/model/processor/opcodes.h"
 
 #define M   OP_M
@@ -76,9 +78,10 @@ uint16_t opcode_0f(uint8_t opcode)
 uint16_t opcode_by_modrm(uint16_t form, const struct insn *insn)
 {
     unsigned reg = insn->modrm >> 3 & 7;
+
     if (form & OP_GROUP3 && reg > 1)
         form &= (uint16_t) ~(OP_I8 | OP_IZ);
-    if (form & OP_I8_TWICE_IF && (insn->operand_prefix || insn->repeat == 0xf2))
+    if (form & OP_I8_TWICE_IF && (insn->operand_prefix || insn->repeat == 0xF2))
         form |= OP_I8_TWICE;
     return form;
 }
@@ -101,52 +104,53 @@ static uint8_t group_ff_class(unsigned reg, bool memory)
 static uint8_t class_one(const struct insn *insn)
 {
     unsigned reg = insn->modrm >> 3 & 7;
+
     switch (insn->opcode) {
     case 0x17:
         return INSN_POP_SS;
-    case 0x70 ... 0x7f:
+    case 0x70 ... 0x7F:
         return INSN_JCC;
-    case 0x8e:
+    case 0x8E:
         return reg == SEGMENT_SS ? INSN_MOV_SS : INSN_PLAIN;
-    case 0x9a:
+    case 0x9A:
         return INSN_CALL_FAR_DIRECT;
-    case 0x9c:
+    case 0x9C:
         return INSN_PUSHF;
-    case 0x9d:
+    case 0x9D:
         return INSN_POPF;
-    case 0xc2 ... 0xc3:
+    case 0xC2 ... 0xC3:
         return INSN_RET;
-    case 0xca ... 0xcb:
+    case 0xCA ... 0xCB:
         return INSN_RET_FAR;
-    case 0xcc:
+    case 0xCC:
         return INSN_INT3;
-    case 0xcd:
+    case 0xCD:
         return INSN_INT;
-    case 0xce:
+    case 0xCE:
         return INSN_INTO;
-    case 0xcf:
+    case 0xCF:
         return INSN_IRET;
-    case 0xe0 ... 0xe2:
+    case 0xE0 ... 0xE2:
         return INSN_LOOP;
-    case 0xe3:
+    case 0xE3:
         return INSN_JCXZ;
-    case 0xe8:
+    case 0xE8:
         return INSN_CALL;
-    case 0xe9:
-    case 0xeb:
+    case 0xE9:
+    case 0xEB:
         return INSN_JMP;
-    case 0xea:
+    case 0xEA:
         return INSN_JMP_FAR_DIRECT;
-    case 0xf1:
+    case 0xF1:
         return INSN_INT1;
-    case 0xf4:
+    case 0xF4:
         return INSN_HLT;
-    case 0xfa:
+    case 0xFA:
         return INSN_CLI;
-    case 0xfb:
+    case 0xFB:
         return INSN_STI;
-    case 0xff:
-        return group_ff_class(reg, insn->modrm < 0xc0);
+    case 0xFF:
+        return group_ff_class(reg, insn->modrm < 0xC0);
     }
     return INSN_PLAIN;
 }
@@ -155,7 +159,8 @@ static uint8_t class_one(const struct insn *insn)
 static bool group_is_barrier(const struct insn *insn)
 {
     unsigned reg = insn->modrm >> 3 & 7;
-    bool memory = insn->modrm < 0xc0;
+    bool memory = insn->modrm < 0xC0;
+
     if (insn->opcode == 0x00)
         return reg == 2 || reg == 3;
     return memory ? reg == 2 || reg == 3 || reg >= 6 : reg == 3 || reg == 6 || reg == 0;
@@ -175,14 +180,14 @@ static uint8_t class_0f(const struct insn *insn)
     case 0x20 ... 0x23:
     case 0x30: /* WRMSR */
     case 0x32: /* RDMSR */
-    case 0xa2: /* CPUID */
-    case 0xaa: /* RSM */
+    case 0xA2: /* CPUID */
+    case 0xAA: /* RSM */
         return INSN_BARRIER;
     case 0x34:
         return INSN_SYSENTER;
     case 0x35:
         return INSN_SYSEXIT;
-    case 0x80 ... 0x8f:
+    case 0x80 ... 0x8F:
         return INSN_JCC;
     }
     return INSN_PLAIN;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* The opcode maps: what follows each opcode, and its class. Private to the decoder. */
-#ifndef WAYMARK_HW_MODEL_OPCODES_H
-#define WAYMARK_HW_MODEL_OPCODES_H
+#ifndef HW_MODEL_PROCESSOR_OPCODES_H
+#define HW_MODEL_PROCESSOR_OPCODES_H
 
 #include "hw/model/processor/decode.h"
 

@@ -12,16 +12,18 @@ static uint64_t effective_address_16(const struct model_cpu *cpu, const struct i
     static const uint8_t base[8] = {RBX, RBX, RBP, RBP, RSI, RDI, RBP, RBX};
     unsigned rm = insn->modrm & 7, mod = insn->modrm >> 6;
     uint64_t address = (uint64_t)insn->displacement;
+
     if (!(mod == 0 && rm == 6))
         address += cpu->gpr[base[rm]];
     if (rm < 4)
         address += cpu->gpr[rm & 1 ? RDI : RSI];
-    return address & 0xffff;
+    return address & 0xFFFF;
 }
 
 static bool uses_stack_segment(const struct insn *insn)
 {
     unsigned rm = insn->modrm & 7, mod = insn->modrm >> 6;
+
     if (insn->address_bytes == 2)
         return rm == 2 || rm == 3 || (rm == 6 && mod != 0);
     unsigned base = rm == 4 ? insn->sib & 7 : rm;
@@ -33,6 +35,7 @@ static bool uses_stack_segment(const struct insn *insn)
 uint64_t effective_address(const struct model_cpu *cpu, const struct insn *insn)
 {
     unsigned rm = insn->modrm & 7, mod = insn->modrm >> 6;
+
     if (insn->address_bytes == 2)
         return effective_address_16(cpu, insn);
     uint64_t address = (uint64_t)insn->displacement;
@@ -42,6 +45,7 @@ uint64_t effective_address(const struct model_cpu *cpu, const struct insn *insn)
     } else if (rm == 4) {
         unsigned base = insn->sib & 7;
         unsigned index = (insn->sib >> 3 & 7) | (insn->rex & REX_X ? 8 : 0);
+
         if (!(base == 5 && mod == 0))
             address += cpu->gpr[base | rex_b];
         if (index != 4)
@@ -55,7 +59,7 @@ uint64_t effective_address(const struct model_cpu *cpu, const struct insn *insn)
 bool operand_load(struct model_cpu *cpu, const struct insn *insn, unsigned offset,
                   unsigned bytes, uint64_t *value)
 {
-    if (insn->modrm >= 0xc0) {
+    if (insn->modrm >= 0xC0) {
         *value = register_value(cpu, (insn->modrm & 7) | (insn->rex & REX_B ? 8 : 0), bytes);
         return true;
     }
@@ -71,7 +75,7 @@ bool operand_load(struct model_cpu *cpu, const struct insn *insn, unsigned offse
     return guest_read(cpu, linear, value, bytes, access);
 }
 
-/* --- stack --- */
+/* --- stack */
 
 bool stack_is_64(const struct model_cpu *cpu)
 {
@@ -81,6 +85,7 @@ bool stack_is_64(const struct model_cpu *cpu)
 uint64_t stack_linear(const struct model_cpu *cpu, uint64_t rsp)
 {
     const struct vmcb_segment *ss = &cpu->vmcb->save.ss;
+
     if (stack_is_64(cpu))
         return rsp;
     return (uint32_t)(ss->base + truncate_to(rsp, ss->attributes & SEGMENT_BIG ? 4 : 2));
@@ -93,7 +98,7 @@ void stack_set(struct model_cpu *cpu, uint64_t rsp)
     else if (cpu->vmcb->save.ss.attributes & SEGMENT_BIG)
         cpu->gpr[RSP] = (uint32_t)rsp;
     else
-        cpu->gpr[RSP] = (cpu->gpr[RSP] & ~0xffffull) | (rsp & 0xffff);
+        cpu->gpr[RSP] = (cpu->gpr[RSP] & ~0xFFFFull) | (rsp & 0xFFFF);
 }
 
 bool stack_read(struct model_cpu *cpu, uint64_t offset, void *to, size_t bytes)
@@ -105,6 +110,7 @@ bool stack_read(struct model_cpu *cpu, uint64_t offset, void *to, size_t bytes)
 bool stack_push(struct model_cpu *cpu, uint64_t value, unsigned bytes)
 {
     uint64_t rsp = cpu->gpr[RSP] - bytes;
+
     if (!guest_write(cpu, stack_linear(cpu, rsp), &value, bytes,
                      guest_user_access(cpu) | ACCESS_STACK))
         return false;

@@ -1,7 +1,9 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Segment descriptors: finding them, loading a segment register from one.
+/*
+ * Segment descriptors: finding them, loading a segment register from one.
  *
- * Source: SDM Vol. 3, "Segment Descriptors", "Segment Descriptor Tables in IA-32e Mode". */
+ * Source: SDM Vol. 3, "Segment Descriptors", "Segment Descriptor Tables in IA-32e Mode".
+ */
 #include "hw/model/processor/cpu.h"
 
 enum { SELECTOR_LDT = 4, SELECTOR_RPL = 3 };
@@ -11,6 +13,7 @@ bool descriptor_read(struct model_cpu *cpu, uint16_t selector, uint32_t error_ex
 {
     struct vmcb_save *save = &cpu->vmcb->save;
     const struct vmcb_segment *table = &save->gdtr;
+
     if (selector & SELECTOR_LDT) {
         machine_save_hidden(cpu);
         table = &save->ldtr;
@@ -24,11 +27,11 @@ bool descriptor_read(struct model_cpu *cpu, uint16_t selector, uint32_t error_ex
         return false;
     out->selector = selector;
     out->linear = table->base + offset;
-    out->base = (raw >> 16 & 0xffffff) | (raw >> 32 & 0xff000000);
-    out->limit = (uint32_t)((raw & 0xffff) | (raw >> 32 & 0xf0000));
-    out->attributes = (uint16_t)((raw >> 40 & 0xff) | (raw >> 44 & 0xf00));
+    out->base = (raw >> 16 & 0xFFFFFF) | (raw >> 32 & 0xFF000000);
+    out->limit = (uint32_t)((raw & 0xFFFF) | (raw >> 32 & 0xF0000));
+    out->attributes = (uint16_t)((raw >> 40 & 0xFF) | (raw >> 44 & 0xF00));
     if (out->attributes & SEGMENT_GRANULAR)
-        out->limit = out->limit << 12 | 0xfff;
+        out->limit = out->limit << 12 | 0xFFF;
     return true;
 }
 
@@ -60,13 +63,14 @@ void segment_load_null(struct vmcb_segment *segment, uint16_t selector, unsigned
         .selector = selector,
         .attributes = (uint16_t)(SEGMENT_PRESENT | SEGMENT_NOT_SYSTEM | SEGMENT_TYPE_WRITE | 1 |
                                  SEGMENT_BIG | SEGMENT_GRANULAR | dpl << SEGMENT_DPL_SHIFT),
-        .limit = 0xffffffff,
+        .limit = 0xFFFFFFFF,
     };
 }
 
 void code_load_real(struct model_cpu *cpu, uint16_t segment, uint64_t ip)
 {
     struct vmcb_segment *cs = &cpu->vmcb->save.cs;
+
     cs->selector = segment;
     cs->base = (uint64_t)segment << 4;
     cpu->vmcb->save.rip = ip;

@@ -1,14 +1,16 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Common instructions that fall through, carried out by software.
+/*
+ * Common instructions that fall through, carried out by software.
  *
  * Only for speed: a switch into the guest costs as much as a dozen of these. Whatever is
  * unusual (a fault to come, memory that is no RAM, a prefix out of the ordinary) is refused
- * before anything changes, and the processor does it. 64-bit code only. */
+ * before anything changes, and the processor does it. 64-bit code only.
+ */
 #include "hw/model/processor/cpu.h"
 
 #define SIGN(bytes) (1ull << (8 * (bytes)-1))
 
-/* --- operands --- */
+/* --- operands */
 
 static unsigned reg_field(const struct insn *insn)
 {
@@ -30,7 +32,7 @@ static uint64_t get(const struct model_cpu *cpu, const struct insn *insn, unsign
                     unsigned bytes)
 {
     if (is_high_byte(insn, number, bytes))
-        return cpu->gpr[number - 4] >> 8 & 0xff;
+        return cpu->gpr[number - 4] >> 8 & 0xFF;
     return truncate_to(cpu->gpr[number], bytes);
 }
 
@@ -38,9 +40,10 @@ static void put(struct model_cpu *cpu, const struct insn *insn, unsigned number,
                 uint64_t value)
 {
     uint64_t *reg = &cpu->gpr[number];
+
     if (is_high_byte(insn, number, bytes)) {
         reg = &cpu->gpr[number - 4];
-        *reg = (*reg & ~0xff00ull) | (value & 0xff) << 8;
+        *reg = (*reg & ~0xFF00ull) | (value & 0xFF) << 8;
     } else if (bytes >= 4) {
         *reg = truncate_to(value, bytes);
     } else {
@@ -59,6 +62,7 @@ static bool find_linear(struct model_cpu *cpu, uint64_t linear, unsigned bytes, 
                         struct place *place)
 {
     uint64_t physical;
+
     place->bytes = bytes;
     if ((linear & 4095) + bytes > 4096 ||
         !guest_translate(cpu, linear, access | guest_user_access(cpu), &physical) ||
@@ -71,7 +75,7 @@ static bool find_linear(struct model_cpu *cpu, uint64_t linear, unsigned bytes, 
 static bool find(struct model_cpu *cpu, const struct insn *insn, unsigned bytes,
                  unsigned access, struct place *place)
 {
-    if (insn->modrm >= 0xc0) {
+    if (insn->modrm >= 0xC0) {
         *place = (struct place){.number = rm_field(insn), .bytes = bytes};
         return true;
     }
@@ -122,7 +126,7 @@ static void store(struct model_cpu *cpu, const struct insn *insn, const struct p
     }
 }
 
-/* --- arithmetic --- */
+/* --- arithmetic */
 
 static bool arithmetic(struct model_cpu *cpu, const struct insn *insn, unsigned operation,
                        unsigned bytes, bool to_register, uint64_t immediate, bool has_immediate)
@@ -130,6 +134,7 @@ static bool arithmetic(struct model_cpu *cpu, const struct insn *insn, unsigned 
     struct place place;
     bool compare = operation == 7;
     unsigned access = to_register || compare ? 0 : ACCESS_WRITE;
+
     if (!find(cpu, insn, bytes, access, &place))
         return false;
     uint64_t rm = load(cpu, insn, &place);
@@ -151,6 +156,7 @@ static bool shift(struct model_cpu *cpu, const struct insn *insn, unsigned bytes
 {
     struct place place;
     unsigned kind = insn->modrm >> 3 & 7, width = 8 * bytes;
+
     count &= bytes == 8 ? 63 : 31;
     if (kind < 4 || kind == 6 || count > width || !find(cpu, insn, bytes, ACCESS_WRITE, &place))
         return false;
@@ -158,12 +164,13 @@ static bool shift(struct model_cpu *cpu, const struct insn *insn, unsigned bytes
     return true;
 }
 
-/* --- opcode groups --- */
+/* --- opcode groups */
 
 static bool group_3(struct model_cpu *cpu, const struct insn *insn, unsigned bytes)
 {
     struct place place;
     unsigned kind = insn->modrm >> 3 & 7;
+
     if (kind > 3 || !find(cpu, insn, bytes, kind > 1 ? ACCESS_WRITE : 0, &place))
         return false;
     uint64_t value = load(cpu, insn, &place);
@@ -180,6 +187,7 @@ static bool increment(struct model_cpu *cpu, const struct insn *insn, unsigned b
 {
     struct place place;
     unsigned kind = insn->modrm >> 3 & 7;
+
     if (kind > 1 || !find(cpu, insn, bytes, ACCESS_WRITE, &place))
         return false;
     uint64_t value = load(cpu, insn, &place), mask = FLAG_STATUS & ~FLAG_CF;
@@ -193,6 +201,7 @@ static bool push(struct model_cpu *cpu, uint64_t value)
 {
     struct place place;
     uint64_t rsp = cpu->gpr[RSP] - 8;
+
     if (!find_linear(cpu, rsp, 8, ACCESS_WRITE, &place))
         return false;
     *(loose64 *)place.memory = value;
@@ -204,6 +213,7 @@ static bool pop(struct model_cpu *cpu, unsigned number)
 {
     struct place place;
     uint64_t rsp = cpu->gpr[RSP];
+
     if (!find_linear(cpu, rsp, 8, 0, &place))
         return false;
     cpu->gpr[RSP] = rsp + 8;
@@ -215,6 +225,7 @@ static bool move(struct model_cpu *cpu, const struct insn *insn, unsigned bytes,
                  bool to_register)
 {
     struct place place;
+
     if (!find(cpu, insn, bytes, to_register ? 0 : ACCESS_WRITE, &place))
         return false;
     if (to_register)
@@ -229,6 +240,7 @@ static bool move_extended(struct model_cpu *cpu, const struct insn *insn, unsign
 {
     struct place place;
     unsigned bytes = insn->operand_bytes, spare = 64 - 8 * from_bytes;
+
     if (!find(cpu, insn, from_bytes, 0, &place))
         return false;
     uint64_t value = load(cpu, insn, &place);
@@ -244,20 +256,21 @@ static bool by_low_bits(struct model_cpu *cpu, const struct insn *insn)
     unsigned full = insn->operand_bytes;
     unsigned low = (insn->opcode & 7) | (insn->rex & REX_B ? 8 : 0);
     uint64_t immediate = (uint64_t)insn->immediate;
+
     switch (insn->opcode) {
     case 0x50 ... 0x57:
         return full != 2 && push(cpu, cpu->gpr[low]);
-    case 0x58 ... 0x5f:
+    case 0x58 ... 0x5F:
         return full != 2 && pop(cpu, low);
     case 0x68:
-    case 0x6a:
+    case 0x6A:
         return full != 2 && push(cpu, immediate);
     case 0x90:
         return !(insn->rex & REX_B);
-    case 0xb0 ... 0xb7:
+    case 0xB0 ... 0xB7:
         put(cpu, insn, low, 1, immediate);
         return true;
-    case 0xb8 ... 0xbf:
+    case 0xB8 ... 0xBF:
         put(cpu, insn, low, full, immediate);
         return true;
     }
@@ -270,8 +283,9 @@ static bool one_byte(struct model_cpu *cpu, const struct insn *insn)
     unsigned bytes = opcode & 1 ? full : 1;
     uint64_t immediate = (uint64_t)insn->immediate;
     struct place place;
+
     switch (opcode) {
-    case 0x00 ... 0x3f:
+    case 0x00 ... 0x3F:
         if ((opcode & 7) < 4)
             return arithmetic(cpu, insn, opcode >> 3, bytes, opcode & 2, 0, false);
         if ((opcode & 7) > 5)
@@ -298,35 +312,35 @@ static bool one_byte(struct model_cpu *cpu, const struct insn *insn)
     case 0x88:
     case 0x89:
         return move(cpu, insn, bytes, false);
-    case 0x8a:
-    case 0x8b:
+    case 0x8A:
+    case 0x8B:
         return move(cpu, insn, bytes, true);
-    case 0x8d:
-        if (insn->modrm >= 0xc0)
+    case 0x8D:
+        if (insn->modrm >= 0xC0)
             return false;
         put(cpu, insn, reg_field(insn), full, effective_address(cpu, insn));
         return true;
-    case 0xa8:
-    case 0xa9:
+    case 0xA8:
+    case 0xA9:
         alu_operate(cpu, 4, get(cpu, insn, RAX, bytes), truncate_to(immediate, bytes), bytes);
         return true;
-    case 0xc0:
-    case 0xc1:
-        return shift(cpu, insn, bytes, (unsigned)immediate & 0xff);
-    case 0xd0:
-    case 0xd1:
+    case 0xC0:
+    case 0xC1:
+        return shift(cpu, insn, bytes, (unsigned)immediate & 0xFF);
+    case 0xD0:
+    case 0xD1:
         return shift(cpu, insn, bytes, 1);
-    case 0xc6:
-    case 0xc7:
+    case 0xC6:
+    case 0xC7:
         if ((insn->modrm >> 3 & 7) != 0 || !find(cpu, insn, bytes, ACCESS_WRITE, &place))
             return false;
         store(cpu, insn, &place, immediate);
         return true;
-    case 0xf6:
-    case 0xf7:
+    case 0xF6:
+    case 0xF7:
         return group_3(cpu, insn, bytes);
-    case 0xfe:
-    case 0xff:
+    case 0xFE:
+    case 0xFF:
         return increment(cpu, insn, bytes);
     }
     return by_low_bits(cpu, insn);
@@ -335,14 +349,14 @@ static bool one_byte(struct model_cpu *cpu, const struct insn *insn)
 static bool two_byte(struct model_cpu *cpu, const struct insn *insn)
 {
     switch (insn->opcode) {
-    case 0x1f: /* NOP with an operand: no access */
+    case 0x1F: /* NOP with an operand: no access */
         return true;
-    case 0xb6:
-    case 0xbe:
-        return move_extended(cpu, insn, 1, insn->opcode == 0xbe);
-    case 0xb7:
-    case 0xbf:
-        return move_extended(cpu, insn, 2, insn->opcode == 0xbf);
+    case 0xB6:
+    case 0xBE:
+        return move_extended(cpu, insn, 1, insn->opcode == 0xBE);
+    case 0xB7:
+    case 0xBF:
+        return move_extended(cpu, insn, 2, insn->opcode == 0xBF);
     }
     return false;
 }

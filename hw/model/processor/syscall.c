@@ -5,7 +5,7 @@
 static void load_flat(struct vmcb_segment *segment, uint16_t selector, uint16_t attributes)
 {
     *segment = (struct vmcb_segment){
-        .selector = selector, .attributes = attributes, .limit = 0xffffffff};
+        .selector = selector, .attributes = attributes, .limit = 0xFFFFFFFF};
 }
 
 static const uint16_t flat_code = SEGMENT_PRESENT | SEGMENT_NOT_SYSTEM | SEGMENT_TYPE_CODE |
@@ -16,6 +16,7 @@ static const uint16_t flat_data = SEGMENT_PRESENT | SEGMENT_NOT_SYSTEM | SEGMENT
 bool system_call(struct model_cpu *cpu, const struct insn *insn)
 {
     struct vmcb_save *save = &cpu->vmcb->save;
+
     if (!(save->efer & EFER_SCE) || !(save->efer & EFER_LMA))
         return fault_raise(cpu, VECTOR_UD, 0);
     machine_save_hidden(cpu);
@@ -24,7 +25,7 @@ bool system_call(struct model_cpu *cpu, const struct insn *insn)
     cpu->gpr[R11] = save->rflags & ~FLAG_RF;
     save->rip = from_long ? save->lstar : save->cstar;
     save->rflags = (save->rflags & ~save->sfmask & ~FLAG_RF) | FLAG_FIXED;
-    uint16_t selector = (uint16_t)(save->star >> 32) & 0xfffc;
+    uint16_t selector = (uint16_t)(save->star >> 32) & 0xFFFC;
     load_flat(&save->cs, selector, flat_code | SEGMENT_LONG);
     load_flat(&save->ss, (uint16_t)(selector + 8), flat_data);
     cpl_set(cpu, 0);
@@ -36,6 +37,7 @@ bool system_return(struct model_cpu *cpu, const struct insn *insn)
 {
     struct vmcb_save *save = &cpu->vmcb->save;
     bool to_long = insn->operand_bytes == 8;
+
     if (!(save->efer & EFER_SCE) || !(save->efer & EFER_LMA))
         return fault_raise(cpu, VECTOR_UD, 0);
     if (guest_cpl(cpu) != 0 || (to_long && !guest_canonical(cpu, cpu->gpr[RCX])))
@@ -61,7 +63,7 @@ static bool fast_calls_exist(struct model_cpu *cpu, unsigned cpl_needed)
     if (!cpu->has_sysenter && cpu->vmcb->save.efer & EFER_LMA)
         return fault_raise(cpu, VECTOR_UD, 0);
     machine_save_hidden(cpu);
-    if (!(cpu->vmcb->save.sysenter_cs & 0xfffc) || guest_cpl(cpu) > cpl_needed)
+    if (!(cpu->vmcb->save.sysenter_cs & 0xFFFC) || guest_cpl(cpu) > cpl_needed)
         return fault_raise(cpu, VECTOR_GP, 0);
     return true;
 }
@@ -70,10 +72,11 @@ bool fast_call(struct model_cpu *cpu, const struct insn *insn)
 {
     struct vmcb_save *save = &cpu->vmcb->save;
     bool to_long = save->efer & EFER_LMA;
+
     (void)insn;
     if (!fast_calls_exist(cpu, 3))
         return false;
-    uint16_t selector = (uint16_t)save->sysenter_cs & 0xfffc;
+    uint16_t selector = (uint16_t)save->sysenter_cs & 0xFFFC;
     save->rflags &= ~(FLAG_VM | FLAG_IF);
     cpu->gpr[RSP] = to_long ? save->sysenter_esp : (uint32_t)save->sysenter_esp;
     save->rip = to_long ? save->sysenter_eip : (uint32_t)save->sysenter_eip;
@@ -89,11 +92,12 @@ bool fast_return(struct model_cpu *cpu, const struct insn *insn)
     struct vmcb_save *save = &cpu->vmcb->save;
     bool to_long = insn->operand_bytes == 8;
     uint64_t rip = cpu->gpr[RDX], rsp = cpu->gpr[RCX];
+
     if (!fast_calls_exist(cpu, 0))
         return false;
     if (to_long && (!guest_canonical(cpu, rip) || !guest_canonical(cpu, rsp)))
         return fault_raise(cpu, VECTOR_GP, 0);
-    uint16_t selector = (uint16_t)((save->sysenter_cs & 0xfffc) + (to_long ? 32 : 16));
+    uint16_t selector = (uint16_t)((save->sysenter_cs & 0xFFFC) + (to_long ? 32 : 16));
     uint16_t user = 3 << SEGMENT_DPL_SHIFT;
     save->rip = to_long ? rip : (uint32_t)rip;
     cpu->gpr[RSP] = to_long ? rsp : (uint32_t)rsp;

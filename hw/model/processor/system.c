@@ -1,14 +1,17 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Instructions about flags, interrupts and the stack segment that stepping must see.
+/*
+ * Instructions about flags, interrupts and the stack segment that stepping must see.
  *
  * PUSHF and POPF because of TF; STI, MOV SS and POP SS because the shadow they cast is lost
  * at an exit and, for the last two, hides a breakpoint on the next instruction; HLT because
- * the host waits instead. */
+ * the host waits instead.
+ */
 #include "hw/model/processor/cpu.h"
 
 static void advance(struct model_cpu *cpu, const struct insn *insn)
 {
     uint64_t rip = cpu->vmcb->save.rip + insn->length;
+
     cpu->vmcb->save.rip = guest_long_code(cpu) ? rip : (uint32_t)rip;
 }
 
@@ -22,6 +25,7 @@ static unsigned flags_bytes(const struct model_cpu *cpu, const struct insn *insn
 bool push_flags(struct model_cpu *cpu, const struct insn *insn)
 {
     uint64_t flags = cpu->vmcb->save.rflags & ~(FLAG_VM | FLAG_RF);
+
     if (!stack_push(cpu, flags, flags_bytes(cpu, insn)))
         return false;
     advance(cpu, insn);
@@ -33,6 +37,7 @@ bool pop_flags(struct model_cpu *cpu, const struct insn *insn)
     struct vmcb_save *save = &cpu->vmcb->save;
     unsigned bytes = flags_bytes(cpu, insn), cpl = guest_cpl(cpu);
     uint64_t value = 0, mask = FLAG_STATUS | FLAG_TF | FLAG_DF | FLAG_NT;
+
     if (!stack_read(cpu, 0, &value, bytes))
         return false;
     if (bytes > 2)
@@ -50,6 +55,7 @@ bool pop_flags(struct model_cpu *cpu, const struct insn *insn)
 bool change_interrupt_flag(struct model_cpu *cpu, const struct insn *insn)
 {
     struct vmcb_save *save = &cpu->vmcb->save;
+
     if (guest_cpl(cpu) > (save->rflags & FLAG_IOPL) >> 12)
         return fault_raise(cpu, VECTOR_GP, 0);
     if (insn->class == INSN_CLI) {
@@ -66,15 +72,16 @@ static bool check_stack_segment(struct model_cpu *cpu, uint16_t selector,
                                 struct descriptor *stack)
 {
     unsigned cpl = guest_cpl(cpu);
+
     if (!descriptor_read(cpu, selector, 0, stack))
         return false;
     unsigned kind =
         stack->attributes & (SEGMENT_NOT_SYSTEM | SEGMENT_TYPE_CODE | SEGMENT_TYPE_WRITE);
     if ((selector & 3u) != cpl || descriptor_dpl(stack->attributes) != cpl ||
         kind != (SEGMENT_NOT_SYSTEM | SEGMENT_TYPE_WRITE))
-        return fault_raise(cpu, VECTOR_GP, selector & 0xfffcu);
+        return fault_raise(cpu, VECTOR_GP, selector & 0xFFFCu);
     if (!(stack->attributes & SEGMENT_PRESENT))
-        return fault_raise(cpu, VECTOR_SS, selector & 0xfffcu);
+        return fault_raise(cpu, VECTOR_SS, selector & 0xFFFCu);
     return true;
 }
 
@@ -83,6 +90,7 @@ bool load_stack_segment(struct model_cpu *cpu, const struct insn *insn)
     uint64_t value = 0;
     unsigned cpl = guest_cpl(cpu);
     struct descriptor stack;
+
     if (insn->class == INSN_POP_SS ? !stack_read(cpu, 0, &value, 2)
                                    : !operand_load(cpu, insn, 0, 2, &value))
         return false;

@@ -1,8 +1,10 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Hardware task switches between 32-bit tasks, outside IA-32e mode.
+/*
+ * Hardware task switches between 32-bit tasks, outside IA-32e mode.
  *
  * Source: SDM Vol. 3, "Task Switching", "Task-State Segment (TSS)". Tasks have no LDT and stay
- * in ring 0; what else could go wrong in the new task is #TS in the old one. */
+ * in ring 0; what else could go wrong in the new task is #TS in the old one.
+ */
 #include "hw/model/processor/cpu.h"
 
 enum { TSS_LINK, TSS_CR3 = 7, TSS_EIP, TSS_FLAGS, TSS_GPR, TSS_ES = 18, TSS_LDT = 24 };
@@ -12,12 +14,14 @@ enum { TSS_WORDS = 26, TSS_LIMIT = 0x67, TYPE_BUSY = 2, TYPE_TSS = 9 };
 bool task_descriptor(const struct model_cpu *cpu, const struct descriptor *descriptor)
 {
     uint16_t kind = descriptor->attributes & (SEGMENT_NOT_SYSTEM | SEGMENT_TYPE);
+
     return !(cpu->vmcb->save.efer & EFER_LMA) && (kind & ~TYPE_BUSY) == TYPE_TSS;
 }
 
 static bool set_busy(struct model_cpu *cpu, uint64_t linear, bool busy)
 {
     uint8_t type;
+
     if (!guest_read(cpu, linear + 5, &type, 1, ACCESS_IMPLICIT))
         return false;
     type = (uint8_t)((type & ~TYPE_BUSY) | (busy ? TYPE_BUSY : 0));
@@ -30,6 +34,7 @@ static bool save_task(struct model_cpu *cpu, uint64_t next_rip, bool keep_nested
     const struct vmcb_segment *const segments[] = {&save->es, &save->cs, &save->ss,
                                                    &save->ds, &save->fs, &save->gs};
     uint32_t words[TSS_LDT - TSS_EIP];
+
     words[0] = (uint32_t)next_rip;
     words[1] = (uint32_t)(keep_nested ? save->rflags : save->rflags & ~FLAG_NT);
     for (unsigned i = 0; i < 8; i++)
@@ -42,13 +47,14 @@ static bool save_task(struct model_cpu *cpu, uint64_t next_rip, bool keep_nested
 static bool load_segment(struct model_cpu *cpu, struct vmcb_segment *segment, uint16_t selector)
 {
     struct descriptor descriptor;
+
     if (!(selector & ~3u)) {
         *segment = (struct vmcb_segment){.selector = selector};
         return true;
     }
     if (!descriptor_read(cpu, selector, 0, &descriptor) ||
         !(descriptor.attributes & SEGMENT_PRESENT))
-        return fault_raise(cpu, VECTOR_TS, selector & 0xfffcu);
+        return fault_raise(cpu, VECTOR_TS, selector & 0xFFFCu);
     descriptor_load(cpu, segment, &descriptor, selector);
     return true;
 }
@@ -58,6 +64,7 @@ static bool load_task(struct model_cpu *cpu, const uint32_t words[TSS_WORDS])
     struct vmcb_save *save = &cpu->vmcb->save;
     struct vmcb_segment *const segments[] = {&save->es, &save->cs, &save->ss,
                                              &save->ds, &save->fs, &save->gs};
+
     if (save->cr0 & CR0_PG) {
         save->cr3 = words[TSS_CR3];
         guest_forget_translations(cpu);
@@ -77,8 +84,9 @@ bool task_switch(struct model_cpu *cpu, const struct descriptor *target, enum ta
                  uint64_t next_rip)
 {
     struct vmcb_save *save = &cpu->vmcb->save;
-    uint32_t words[TSS_WORDS], error = target->selector & 0xfffcu;
+    uint32_t words[TSS_WORDS], error = target->selector & 0xFFFCu;
     bool busy = target->attributes & TYPE_BUSY;
+
     if (busy != (way == TASK_RETURN) || target->limit < TSS_LIMIT)
         return fault_raise(cpu, way == TASK_RETURN ? VECTOR_TS : VECTOR_GP, error);
     if (!(target->attributes & SEGMENT_PRESENT))
@@ -111,11 +119,12 @@ bool task_return(struct model_cpu *cpu, const struct insn *insn)
 {
     struct descriptor target;
     uint16_t selector;
+
     machine_save_hidden(cpu);
     if (!guest_read(cpu, cpu->vmcb->save.tr.base, &selector, 2, ACCESS_IMPLICIT) ||
         !descriptor_read(cpu, selector, 0, &target))
         return false;
     if (!task_descriptor(cpu, &target))
-        return fault_raise(cpu, VECTOR_TS, selector & 0xfffcu);
+        return fault_raise(cpu, VECTOR_TS, selector & 0xFFFCu);
     return task_switch(cpu, &target, TASK_RETURN, guest_next_rip(cpu, insn));
 }

@@ -1,9 +1,11 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* The guest's memory, through the guest's own page tables.
+/*
+ * The guest's memory, through the guest's own page tables.
  *
  * A walk as in SDM Vol. 3, "4-Level Paging and 5-Level Paging", "PAE Paging", "32-Bit Paging"
  * and "Access Rights": the same rights, the same error codes, accessed and dirty bits set on
- * the way. Guest-physical is host-physical: there is no nested paging. */
+ * the way. Guest-physical is host-physical: there is no nested paging.
+ */
 #include "hw/model/processor/cpu.h"
 
 enum {
@@ -17,7 +19,7 @@ enum {
     ENTRY_LARGE = 0x80
 };
 #define ENTRY_NX      (1ull << 63)
-#define ENTRY_ADDRESS 0x000ffffffffff000ull
+#define ENTRY_ADDRESS 0x000FFFFFFFFFF000ull
 #define PAGE_BYTES    4096ull
 /* In a cache key beside enum access: whether EFLAGS.AC lets the supervisor at user pages. */
 #define KEY_AC 0x40u
@@ -26,6 +28,7 @@ static bool raise_page_fault(struct model_cpu *cpu, uint64_t linear, unsigned ac
                              uint32_t error)
 {
     const struct vmcb_save *save = &cpu->vmcb->save;
+
     if (access & ACCESS_WRITE)
         error |= PF_WRITE;
     if (access & ACCESS_USER)
@@ -45,14 +48,16 @@ void *guest_physical(const struct model_cpu *cpu, uint64_t physical)
 
 bool guest_is_ram(const struct model_cpu *cpu, uint64_t physical)
 {
-    bool legacy_hole = physical >= 0xa0000 && physical < 0x100000;
-    bool device_hole = physical >= 0xc0000000u && physical <= 0xffffffffu;
+    bool legacy_hole = physical >= 0xA0000 && physical < 0x100000;
+    bool device_hole = physical >= 0xC0000000u && physical <= 0xFFFFFFFFu;
+
     return physical < cpu->top_of_ram && !legacy_hole && !device_hole;
 }
 
 bool guest_canonical(const struct model_cpu *cpu, uint64_t linear)
 {
     unsigned shift = cpu->vmcb->save.cr4 & CR4_LA57 ? 7 : 16;
+
     return (uint64_t)((int64_t)(linear << shift) >> shift) == linear;
 }
 
@@ -71,6 +76,7 @@ static bool allowed(const struct model_cpu *cpu, const struct rights *rights, un
 {
     const struct vmcb_save *save = &cpu->vmcb->save;
     bool by_user = access & ACCESS_USER;
+
     if (by_user && !rights->user)
         return false;
     if (access & ACCESS_FETCH) {
@@ -90,6 +96,7 @@ static bool reserved_bits_clear(const struct model_cpu *cpu, uint64_t entry, uns
 {
     uint64_t beyond =
         cpu->physical_bits < 52 ? ENTRY_ADDRESS & ~((1ull << cpu->physical_bits) - 1) : 0;
+
     if (entry & beyond || (entry & ENTRY_NX && !(cpu->vmcb->save.efer & EFER_NXE)))
         return false;
     return level < 4 || !(entry & ENTRY_LARGE);
@@ -106,6 +113,7 @@ struct format {
 static struct format format_in_force(const struct model_cpu *cpu)
 {
     const struct vmcb_save *save = &cpu->vmcb->save;
+
     if (save->efer & EFER_LMA)
         return (struct format){save->cr4 & CR4_LA57 ? 5 : 4, 8, 9, true};
     if (save->cr4 & CR4_PAE)
@@ -128,17 +136,21 @@ static bool is_leaf(const struct model_cpu *cpu, uint64_t entry, unsigned level,
     return level == 2 && (format->entry_bytes == 8 || cpu->vmcb->save.cr4 & CR4_PSE);
 }
 
-/* entries[level] receives a pointer to the entry used at that level; returns the level of
- * the leaf, or 0 with cpu->fault set. */
+/*
+ * entries[level] receives a pointer to the entry used at that level; returns the level of
+ * the leaf, or 0 with cpu->fault set.
+ */
 static unsigned walk(struct model_cpu *cpu, uint64_t linear, unsigned access,
                      const struct format *format, struct rights *rights, uint8_t *entries[6])
 {
     uint64_t table = cpu->vmcb->save.cr3 & ENTRY_ADDRESS;
+
     *rights = (struct rights){true, true, false};
     if (!format->is_long) /* the four entries of PAE need not begin a page */
-        table = cpu->vmcb->save.cr3 & (format->top == 3 ? 0xffffffe0u : 0xfffff000u);
+        table = cpu->vmcb->save.cr3 & (format->top == 3 ? 0xFFFFFFE0u : 0xFFFFF000u);
     for (unsigned level = format->top;; level--) {
         uint64_t slot = linear >> (12 + format->index_bits * (level - 1));
+
         slot &= (1u << format->index_bits) - 1;
         entries[level] = guest_physical(cpu, table + slot * format->entry_bytes);
         uint64_t entry = entry_value(entries[level], format);
@@ -163,6 +175,7 @@ static uint64_t walk_page(struct model_cpu *cpu, uint64_t linear, unsigned acces
     uint8_t *entries[6];
     struct rights rights;
     unsigned leaf = walk(cpu, linear, access, &format, &rights, entries);
+
     if (leaf == 0)
         return ~0ull;
     if (!allowed(cpu, &rights, access)) {
@@ -189,12 +202,14 @@ static uint64_t leaf_entry(struct model_cpu *cpu, uint64_t linear)
     struct rights rights;
     unsigned leaf =
         walk(cpu, linear, ACCESS_IMPLICIT | ACCESS_WRITE, &format, &rights, entries);
+
     return leaf ? entry_value(entries[leaf], &format) : ~0ull;
 }
 
 bool guest_page_used(struct model_cpu *cpu, uint64_t linear)
 {
     uint64_t used = ENTRY_ACCESSED | ENTRY_DIRTY;
+
     if (!(cpu->vmcb->save.cr0 & CR0_PG))
         return true;
     uint64_t entry = leaf_entry(cpu, linear);
@@ -213,7 +228,7 @@ bool guest_translate(struct model_cpu *cpu, uint64_t linear, unsigned access,
                      uint64_t *physical)
 {
     if (!(cpu->vmcb->save.cr0 & CR0_PG)) {
-        *physical = linear & 0xffffffffu;
+        *physical = linear & 0xFFFFFFFFu;
         return true;
     }
     if (!(cpu->vmcb->save.efer & EFER_LMA))
@@ -225,9 +240,10 @@ bool guest_translate(struct model_cpu *cpu, uint64_t linear, unsigned access,
     if (cpu->vmcb->save.rflags & FLAG_AC)
         key |= KEY_AC;
     struct translation *slot =
-        &cpu->translations[((page >> 12) ^ (key & 0x7f)) % TRANSLATION_SLOTS];
+        &cpu->translations[((page >> 12) ^ (key & 0x7F)) % TRANSLATION_SLOTS];
     if (slot->key != key) {
         uint64_t found = walk_page(cpu, linear, access);
+
         if (found == ~0ull)
             return false;
         *slot = (struct translation){.key = key, .physical = found};
@@ -242,6 +258,7 @@ static bool move(struct model_cpu *cpu, uint64_t linear, uint8_t *to, const uint
 {
     uint64_t first, second = 0;
     size_t room = PAGE_BYTES - (linear & (PAGE_BYTES - 1));
+
     if (!guest_translate(cpu, linear, access, &first))
         return false;
     if (bytes > room && !guest_translate(cpu, linear + room, access, &second))
@@ -259,6 +276,7 @@ static bool move(struct model_cpu *cpu, uint64_t linear, uint8_t *to, const uint
     uint8_t *far = bytes > room ? guest_physical(cpu, second) : near;
     for (size_t i = 0; i < bytes; i++) {
         uint8_t *at = i < room ? near + i : far + (i - room);
+
         if (to)
             to[i] = *at;
         else

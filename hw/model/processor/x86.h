@@ -1,10 +1,12 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Architectural numbers the model uses: flags, control registers, MSRs, vectors.
+/*
+ * Architectural numbers the model uses: flags, control registers, MSRs, vectors.
  *
  * Written from the manuals for the model alone; nothing here may come from the headers of
- * the code that the model is there to judge. */
-#ifndef WAYMARK_HW_MODEL_X86_H
-#define WAYMARK_HW_MODEL_X86_H
+ * the code that the model is there to judge.
+ */
+#ifndef HW_MODEL_PROCESSOR_X86_H
+#define HW_MODEL_PROCESSOR_X86_H
 
 #include <stdint.h>
 
@@ -47,33 +49,33 @@
 #define EFER_FFXSR (1ull << 14)
 
 /* SDM Vol. 4, "Architectural MSRs"; APM Vol. 2, "SVM Related MSRs". */
-#define MSR_APIC_BASE         0x0000001bu
+#define MSR_APIC_BASE         0x0000001Bu
 #define MSR_SMI_COUNT         0x00000034u
-#define MSR_COUNTER           0x000000c1u /* general counters, 32-bit writes */
+#define MSR_COUNTER           0x000000C1u /* general counters, 32-bit writes */
 #define MSR_EVENT_SELECT      0x00000186u
-#define MSR_MISC_ENABLE       0x000001a0u
-#define MSR_LBR_SELECT        0x000001c8u
-#define MSR_LBR_TOP           0x000001c9u
-#define MSR_DEBUGCTL          0x000001d9u
+#define MSR_MISC_ENABLE       0x000001A0u
+#define MSR_LBR_SELECT        0x000001C8u
+#define MSR_LBR_TOP           0x000001C9u
+#define MSR_DEBUGCTL          0x000001D9u
 #define MSR_FIXED_COUNTER     0x00000309u
 #define MSR_PERF_CAPABILITIES 0x00000345u
-#define MSR_FIXED_CONTROL     0x0000038du
-#define MSR_PERF_STATUS       0x0000038eu
-#define MSR_PERF_CONTROL      0x0000038fu
+#define MSR_FIXED_CONTROL     0x0000038Du
+#define MSR_PERF_STATUS       0x0000038Eu
+#define MSR_PERF_CONTROL      0x0000038Fu
 #define MSR_PERF_STATUS_CLEAR 0x00000390u
 #define MSR_PERF_STATUS_SET   0x00000391u
 #define MSR_PERF_IN_USE       0x00000392u
-#define MSR_PEBS_ENABLE       0x000003f1u
-#define MSR_PEBS_DATA         0x000003f2u
-#define MSR_FULL_COUNTER      0x000004c1u
+#define MSR_PEBS_ENABLE       0x000003F1u
+#define MSR_PEBS_DATA         0x000003F2u
+#define MSR_FULL_COUNTER      0x000004C1u
 #define MSR_DS_AREA           0x00000600u
 #define MSR_LBR_FROM          0x00000680u
-#define MSR_LBR_TO            0x000006c0u
+#define MSR_LBR_TO            0x000006C0u
 #define MSR_X2APIC            0x00000800u
-#define MSR_EFER              0xc0000080u
-#define MSR_STAR              0xc0000081u
-#define MSR_VM_CR             0xc0010114u
-#define MSR_VM_HSAVE_PA       0xc0010117u
+#define MSR_EFER              0xC0000080u
+#define MSR_STAR              0xC0000081u
+#define MSR_VM_CR             0xC0010114u
+#define MSR_VM_HSAVE_PA       0xC0010117u
 
 #define APIC_BASE_X2APIC 0x400u
 #define APIC_BASE_ENABLE 0x800u
@@ -117,7 +119,7 @@ enum vector {
 /* Page-fault error code bits (SDM Vol. 3, "Page-Fault Exceptions"). */
 enum { PF_PRESENT = 1, PF_WRITE = 2, PF_USER = 4, PF_RESERVED = 8, PF_FETCH = 16 };
 
-#define DR6_FIXED 0xffff0ff0ull
+#define DR6_FIXED 0xFFFF0FF0ull
 #define DR6_BS    0x4000ull
 #define DR6_BD    0x2000ull
 #define DR7_FIXED 0x400ull

@@ -20,6 +20,7 @@ static const char *const gate_names[GATE_COUNT] = {
 static size_t starts_with(const char *text, const char *name, char end)
 {
     size_t at = 0;
+
     while (name[at] && text[at] == name[at])
         at++;
     return name[at] == 0 && (text[at] == end || text[at] == 0) ? at : 0;
@@ -30,6 +31,7 @@ static int value_position(const char *values, const char *value)
 {
     for (int position = 0;; position++) {
         size_t length = 0;
+
         while (values[length] && values[length] != '|')
             length++;
         size_t same = 0;
@@ -48,6 +50,7 @@ static enum model_status set_policy(const char *text)
     for (size_t i = 0; i < POLICY_COUNT; i++) {
         const struct model_policy *entry = model_policy(i);
         size_t length = starts_with(text, entry->name, ':');
+
         if (length == 0)
             continue;
         int position = text[length] ? value_position(entry->values, text + length + 1) : -1;
@@ -63,6 +66,7 @@ static enum model_status set_defect(const char *text)
 {
     bool none = starts_with(text, "none", 0) != 0;
     bool known = none;
+
     for (size_t i = 0; i < DEFECT_COUNT; i++) {
         if (none) {
             defect_values[i] = false;
@@ -78,6 +82,7 @@ static enum model_status set_gate(const char *text)
 {
     bool all = starts_with(text, "all", 0) != 0;
     bool known = all;
+
     for (size_t i = 0; i < GATE_COUNT; i++) {
         if (all) {
             gate_closed[i] = false;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* Rules that the model breaks on purpose when it is told to. */
-#ifndef WAYMARK_HW_MODEL_DEFECT_H
-#define WAYMARK_HW_MODEL_DEFECT_H
+#ifndef HW_MODEL_TRIAL_DEFECT_H
+#define HW_MODEL_TRIAL_DEFECT_H
 
 #include "hw/model/trial/defect_perfmon.h"
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* The defects of performance counters and of sampling; defect.h takes them into its table. */
-#ifndef WAYMARK_HW_MODEL_DEFECT_PERFMON_H
-#define WAYMARK_HW_MODEL_DEFECT_PERFMON_H
+#ifndef HW_MODEL_TRIAL_DEFECT_PERFMON_H
+#define HW_MODEL_TRIAL_DEFECT_PERFMON_H
 
 /* As DEFECTS in defect.h. */
 #define DEFECTS_PERFMON(X)                                                                     \

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* What the model enumerates: gates that can be closed one by one. */
-#ifndef WAYMARK_HW_MODEL_GATE_H
-#define WAYMARK_HW_MODEL_GATE_H
+#ifndef HW_MODEL_TRIAL_FEATURE_GATE_H
+#define HW_MODEL_TRIAL_FEATURE_GATE_H
 
 #include <stdbool.h>
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* The questions that the manual leaves open, and the answer in force for each. */
-#ifndef WAYMARK_HW_MODEL_POLICY_H
-#define WAYMARK_HW_MODEL_POLICY_H
+#ifndef HW_MODEL_TRIAL_POLICY_H
+#define HW_MODEL_TRIAL_POLICY_H
 
 #include <stdint.h>
 
