@@ -61,7 +61,7 @@ $(OUT)/waymark.elf: $(OBJS) linker.ld
 # The image firmware starts is a small loader with the suite in it, packed: boot/loader/.
 $(OUT)/waymark.lzma: $(OUT)/waymark.elf
 	$(call say,PACK,$@)$(OBJCOPY) -O binary \
-	    $(addprefix -j ,.text .guest .rodata .relr .data) $< $(@:.lzma=.bin)
+	    $(addprefix -j ,.text .guest .kept .rodata .relr .data) $< $(@:.lzma=.bin)
 	@xz --format=lzma --lzma1=preset=9e -c $(@:.lzma=.bin) >$@
 
 LOADER = $(addprefix $(OUT)/obj/boot/loader/,loader.o lzma.o packed.o)

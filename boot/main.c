@@ -10,6 +10,7 @@
 #include "boot/platform.h"
 #include "boot/program.h"
 #include "boot/provider.h"
+#include "boot/under.h"
 #include "boot/upload.h"
 
 #include "harness/check/out.h"
@@ -90,7 +91,19 @@ static void end_run(void)
     console_release();
 }
 
-static void run(bool options_good, const char *usage)
+/* Without a plan or a result: what runs is somebody else's. */
+static EFI_STATUS run_under(const struct platform *platform)
+{
+    static char error[OUT_LINE_BYTES];
+
+    if (provider_configure(&options, error, sizeof(error)))
+        return under_go(&options);
+    harness_init(platform, &options);
+    harness_usage(platform, error);
+    return EFI_INVALID_PARAMETER;
+}
+
+static EFI_STATUS run(bool options_good, const char *usage)
 {
     static char error[OUT_LINE_BYTES];
     const struct platform *platform = platform_init(&options);
@@ -99,35 +112,39 @@ static void run(bool options_good, const char *usage)
     if (!options_good) {
         harness_init(platform, &options);
         harness_usage(platform, usage);
-        return;
+        return EFI_SUCCESS;
     }
+    if (options.under[0])
+        return run_under(platform);
     if (!platform_memory(&why)) {
         console_print("waymark: %s", why);
-        return;
+        return EFI_SUCCESS;
     }
     harness_init(platform, &options);
     if (!provider_choose(&options, platform_top_of_ram(), error, sizeof(error))) {
         harness_usage(platform, error);
-        return;
+        return EFI_SUCCESS;
     }
     platform_provider();
     why = options.program[0] ? program_prepare(&options) : NULL;
     if (why) {
         harness_usage(platform, why);
-        return;
+        return EFI_SUCCESS;
     }
     if (options.journal && !options.program[0])
         journal_load();
     if (!harness_begin())
-        return;
+        return EFI_SUCCESS;
     run_groups();
     end_run();
+    return EFI_SUCCESS;
 }
 
 EFI_STATUS EFIAPI efi_main(EFI_HANDLE image, EFI_SYSTEM_TABLE *table);
 EFI_STATUS EFIAPI efi_main(EFI_HANDLE image, EFI_SYSTEM_TABLE *table)
 {
     static char usage[OUT_LINE_BYTES];
+    EFI_STATUS status;
     bool good;
 
     firmware_init(image, table);
@@ -135,7 +152,7 @@ EFI_STATUS EFIAPI efi_main(EFI_HANDLE image, EFI_SYSTEM_TABLE *table)
     good = config_read(&options, usage, sizeof(usage));
     if (!start_output())
         return EFI_OUT_OF_RESOURCES;
-    run(good, usage);
+    status = run(good, usage);
     platform_exit();
-    return EFI_SUCCESS;
+    return status;
 }

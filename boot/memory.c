@@ -80,6 +80,27 @@ void *memory_pages(size_t bytes, size_t alignment)
     return remember(block, bytes);
 }
 
+void *memory_resident(size_t bytes, bool code)
+{
+    UINTN pages = (bytes + PAGE_BYTES - 1) / PAGE_BYTES;
+    EFI_PHYSICAL_ADDRESS found = FOUR_GIB - 1;
+
+    /* Of the types that stay, firmware with no-execute data lets code run in this one. */
+    if (firmware_boot->AllocatePages(AllocateMaxAddress,
+                                     code ? EfiRuntimeServicesCode : EfiReservedMemoryType,
+                                     pages, &found) != EFI_SUCCESS)
+        return NULL;
+    memset((void *)(uintptr_t)found, 0, pages * PAGE_BYTES);
+    return (void *)(uintptr_t)found;
+}
+
+void memory_give_back(void *block, size_t bytes)
+{
+    if (bytes > 0)
+        firmware_boot->FreePages((EFI_PHYSICAL_ADDRESS)(uintptr_t)block,
+                                 (bytes + PAGE_BYTES - 1) / PAGE_BYTES);
+}
+
 /* From linker.ld. */
 extern const uint8_t __text_start[] __attribute__((visibility("hidden")));
 extern const uint8_t __bss_end[] __attribute__((visibility("hidden")));

@@ -23,6 +23,13 @@ void *memory_pages_low(size_t bytes);
 void *memory_pages_kept(size_t bytes, size_t alignment);
 
 /*
+ * Zeroed whole pages below 4 GiB of a type that an operating system leaves alone, for code or
+ * for data; NULL when there is no room. memory_give_back takes them, or whole pages of them.
+ */
+void *memory_resident(size_t bytes, bool code);
+void memory_give_back(void *block, size_t bytes);
+
+/*
  * First byte behind the highest RAM of the memory map, at least 4 GiB, 2 MiB-aligned; 0 when
  * the map cannot be read.
  */

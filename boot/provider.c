@@ -22,7 +22,7 @@ static size_t model_bytes;
 static uint64_t model_top;
 
 /* "policy=wrap:after" and the like: the model knows its own names. */
-static bool configure(const struct options *options, char *error, uint64_t error_bytes)
+bool provider_configure(const struct options *options, char *error, uint64_t error_bytes)
 {
     model_reset_config();
     for (unsigned i = 0; i < options->model_words; i++) {
@@ -47,16 +47,24 @@ static uint64_t probe(void *report)
     return ds_probe(report);
 }
 
-static const char *try_model(uint64_t top_of_ram)
+const char *provider_no_model(void)
 {
     switch (model_supported()) {
     case MODEL_OK:
-        break;
+        return NULL;
     case MODEL_SVM_LOCKED:
         return "model: firmware has disabled SVM";
     default:
         return "model: CPUID does not enumerate SVM";
     }
+}
+
+static const char *try_model(uint64_t top_of_ram)
+{
+    const char *why = provider_no_model();
+
+    if (why != NULL)
+        return why;
     model_bytes = model_memory_bytes(top_of_ram);
     model_memory = memory_pages(model_bytes, 4096);
     model_top = top_of_ram;
@@ -84,7 +92,7 @@ bool provider_choose(const struct options *options, uint64_t top_of_ram, char *e
     struct ds_probe_report report = {0};
     const char *no_native = "provider=model", *no_model = "provider=native";
 
-    if (!configure(options, error, error_bytes))
+    if (!provider_configure(options, error, error_bytes))
         return false;
     if (options->provider != PROVIDER_MODEL) {
         if (ask_gate(options, &report)) {

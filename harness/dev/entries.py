@@ -16,7 +16,7 @@ from pathlib import Path
 from harness import wire
 from harness.host import expected, schema
 from harness.tests.system import (boot_session, gdb_session, network_session, output_session,
-                                  resume_session, stick_session)
+                                  resume_session, stick_session, under_session)
 
 ROOT = Path(__file__).resolve().parents[2]
 SYSTEM = "harness/tests/system/"
@@ -142,7 +142,8 @@ def boot_entries(out):
             for group, cases, seconds in (("boot", boot_session.CASES, 180),
                                           ("stick", stick_session.CASES, 400),
                                           ("output", output_session.CASES, 180),
-                                          ("resume", resume_session.CASES, 400))
+                                          ("resume", resume_session.CASES, 400),
+                                          ("under", under_session.CASES, 400))
             for name in cases] + [
         Entry("network." + name, [sys.executable, SYSTEM + "network_session.py", name,
                                   out, "@"],

@@ -15,6 +15,11 @@ from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[2]
 
+if __name__ == "__main__":
+    sys.path[0] = str(ROOT)
+
+from harness.dev import kept  # noqa: E402
+
 COLUMNS = 96
 FILE_LINES = 400
 ASM_LINES = 150
@@ -342,6 +347,7 @@ def main():
     found = list(findings(files))
     if args.out:
         found += ["%s:1: %s" % pair for pair in dependency_proof(args.out)]
+        found += ["%s:1: %s" % pair for pair in kept.findings(args.out / "waymark.elf")]
     for line in found:
         print(line)
     for line in report_lengths(files):

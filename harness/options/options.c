@@ -207,6 +207,7 @@ static const char *set_option(struct options *o, const char *key, const char *va
                                          "exit",     "sample",   NULL};
     static const char *const model[] = {"policy", "defect", "cpuid", "pebs", NULL};
     static const char *const program[] = {"program", "path", "arg", NULL};
+    static const char *const under[] = {"under", "under-args", NULL};
     static const char *const pace[] = {"soak", "repeat", "order", "guard", NULL};
     bool *flag = switch_of(o, key);
 
@@ -220,6 +221,8 @@ static const char *set_option(struct options *o, const char *key, const char *va
         return add_model_word(o, key, value);
     if (is_one_of(key, program))
         return options_set_program(o, key, value);
+    if (is_one_of(key, under))
+        return options_set_under(o, key, value);
     if (is_one_of(key, pace))
         return option_set_pace(o, key, value);
     if (strcmp(key, "run") == 0)
@@ -244,12 +247,12 @@ static const char *set_option(struct options *o, const char *key, const char *va
 static const char *nearest(const char *word)
 {
     static const char *const known[] = {
-        "run",     "skip",   "profile", "provider",  "selftest", "prove",   "exit",
-        "cpus",    "serial", "baud",    "soak",      "repeat",   "order",   "guard",
-        "bench",   "list",   "verbose", "x2apic",    "journal",  "upload",  "lava",
-        "screen",  "seed",   "fuzz",    "policy",    "defect",   "cpuid",   "pebs",
-        "program", "path",   "arg",     "crossings", "untraced", "seconds", "trace-kib",
-        "gdb",     "sample", "period",  "stacks"};
+        "run",     "skip",   "profile", "provider",  "selftest", "prove",     "exit",
+        "cpus",    "serial", "baud",    "soak",      "repeat",   "order",     "guard",
+        "bench",   "list",   "verbose", "x2apic",    "journal",  "upload",    "lava",
+        "screen",  "seed",   "fuzz",    "policy",    "defect",   "cpuid",     "pebs",
+        "program", "path",   "arg",     "crossings", "untraced", "seconds",   "trace-kib",
+        "gdb",     "sample", "period",  "stacks",    "under",    "under-args"};
     size_t best = 0, best_same = 0;
 
     for (size_t i = 0; i < sizeof(known) / sizeof(known[0]); i++) {

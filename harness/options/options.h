@@ -86,6 +86,9 @@ struct options {
     uint64_t period;    /* period=N: events a sample; prime, so that no loop keeps step */
     unsigned seconds;   /* seconds=N: end the program then; 0 = never */
     unsigned trace_kib; /* trace-kib=N: memory for the trace; 0 = as much as is sensible */
+    /* under=PATH: start this EFI program of the volume on top of the model, which stays */
+    char under[OPTION_TEXT_BYTES];
+    char under_args[OPTION_WORDS_BYTES]; /* under-args=TEXT, %XX decoded; several are joined */
     unsigned model_words;
     char model_word[OPTION_MODEL_WORDS][64]; /* "policy=wrap:after", "defect=x", "cpuid=..." */
 };

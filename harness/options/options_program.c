@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* The options that name a program to trace, and the words that it gets. */
+/* The options that name a program to trace or to start, and the words that it gets. */
 #include "harness/options/options_program.h"
 
 #include "hw/string.h"
@@ -67,4 +67,32 @@ const char *options_set_program(struct options *o, const char *key, const char *
     o->word_count = 0;
     o->words_bytes = 0;
     return add_word(o, value);
+}
+
+/* Joined by blanks to one text, which is how an EFI program gets its words. */
+static const char *add_under_words(struct options *o, const char *value)
+{
+    size_t used = strlen(o->under_args), bytes = strlen(value);
+    char *to = o->under_args + used;
+
+    if (!o->under[0])
+        return "an under= before it";
+    if (used + bytes + 2 > sizeof(o->under_args))
+        return "less: 2000 bytes in all";
+    if (used > 0)
+        *to++ = ' ';
+    memcpy(to, value, bytes + 1);
+    return decode_word(to) ? NULL : "%XX with two hexadecimal digits, not 00, for any byte";
+}
+
+const char *options_set_under(struct options *o, const char *key, const char *value)
+{
+    if (strcmp(key, "under-args") == 0)
+        return add_under_words(o, value);
+    if (!*value || strlen(value) >= sizeof(o->under))
+        return "the path of an EFI program, or next";
+    memcpy(o->under, value, strlen(value) + 1);
+    o->under_args[0] = 0;
+    return decode_word(o->under) ? NULL
+                                 : "%XX with two hexadecimal digits, not 00, for any byte";
 }

@@ -169,6 +169,29 @@ static void program_words(void)
     EXPECT(!parse("trace-kib=511"));
 }
 
+/* A path and one text of words for a program on top of the model. */
+static void under_words(void)
+{
+    char text[4096] = "under=x";
+
+    ASSERT(parse("under=/EFI/a%20b.efi under-args=one%20two under-args=%25 pebs=4"));
+    EXPECT_STR(options.under, "/EFI/a b.efi");
+    EXPECT_STR(options.under_args, "one two %");
+    EXPECT_EQ(options.model_words, 1);
+    ASSERT(parse("under=a under-args=x under=b"));
+    EXPECT_STR(options.under, "b");
+    EXPECT_STR(options.under_args, "");
+    EXPECT(!parse("under-args=one"));
+    EXPECT(strstr(error, "under=") != NULL);
+    EXPECT(!parse("under="));
+    EXPECT(!parse("under=a%0"));
+    EXPECT(!parse("under=a under-args=%00"));
+    for (unsigned i = 0; i < 25; i++)
+        snprintf(text + strlen(text), sizeof(text) - strlen(text), " under-args=%0100u", i);
+    EXPECT(!parse(text));
+    EXPECT(strstr(error, "2000 bytes") != NULL);
+}
+
 static void many_program_words(void)
 {
     char text[4096] = "program=p";
@@ -233,6 +256,7 @@ int main(void)
     RUN(bad_words);
     RUN(long_words);
     RUN(program_words);
+    RUN(under_words);
     RUN(many_program_words);
     RUN(patterns);
     RUN(arbitrary_bytes);
