@@ -63,7 +63,7 @@ static const char *try_model(uint64_t top_of_ram)
 {
     const char *why = provider_no_model();
 
-    if (why != NULL)
+    if (why)
         return why;
     model_bytes = model_memory_bytes(top_of_ram);
     model_memory = memory_pages(model_bytes, 4096);

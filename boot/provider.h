@@ -18,8 +18,10 @@ enum provider { RECORDS_NOBODY, RECORDS_NATIVE, RECORDS_MODEL };
 bool provider_choose(const struct options *options, uint64_t top_of_ram, char *error,
                      uint64_t error_bytes);
 
-/* For under=, where nobody else is asked: the model as the options have it, false as above; and
- * why it cannot be entered here, or NULL. */
+/*
+ * For under=, where nobody else is asked: the model as the options have it, false as above; and
+ * why it cannot be entered here, or NULL.
+ */
 bool provider_configure(const struct options *options, char *error, uint64_t error_bytes);
 const char *provider_no_model(void);
 

@@ -66,8 +66,10 @@ static bool stays(const struct part parts[PARTS], uintptr_t address)
     return false;
 }
 
-/* A pointer of the image, if it is the model's, gets its new value in the copy. False when what
- * it points to does not stay. */
+/*
+ * A pointer of the image, if it is the model's, gets its new value in the copy. False when what
+ * it points to does not stay.
+ */
 static bool move_pointer(const struct part parts[PARTS], uintptr_t address, uintptr_t shift)
 {
     uintptr_t target;
@@ -79,7 +81,8 @@ static bool move_pointer(const struct part parts[PARTS], uintptr_t address, uint
     return stays(parts, target);
 }
 
-/* An even word is the place of a pointer; an odd one has a bit for each of those that follow.
+/*
+ * An even word is the place of a pointer; an odd one has a bit for each of those that follow.
  */
 static bool move_pointers(const struct part parts[PARTS], uintptr_t shift)
 {
@@ -116,7 +119,7 @@ static bool make_copy(void)
 
     find_parts(parts);
     copy = memory_resident(span_bytes(parts), true);
-    if (copy == NULL)
+    if (!copy)
         return false;
     shift = (uintptr_t)copy - parts[0].start;
     for (unsigned i = 0; i < PARTS; i++)
@@ -133,9 +136,9 @@ const char *resident_prepare(uint64_t top_of_ram)
     top = top_of_ram;
     block_bytes = model_memory_bytes(top);
     block = memory_resident(block_bytes, false);
-    if (block == NULL || !make_copy())
+    if (!block || !make_copy())
         why = "firmware has too little memory for the model to stay";
-    if (why != NULL)
+    if (why)
         resident_release();
     return why;
 }
@@ -176,10 +179,10 @@ void resident_release(void)
     uintptr_t shift = (uintptr_t)copy - (uintptr_t)__kept_text_start;
 
     find_parts(parts);
-    for (unsigned i = 0; copy != NULL && i < PARTS; i++)
+    for (unsigned i = 0; copy && i < PARTS; i++)
         memory_give_back((void *)(parts[i].start + shift),
                          page_end(parts[i].end) - parts[i].start);
-    if (block != NULL)
+    if (block)
         memory_give_back(block, page_end(block_bytes));
     copy = NULL;
     block = NULL;

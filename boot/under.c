@@ -46,15 +46,17 @@ static void put_node(uint8_t *at, uint8_t type, uint8_t subtype, size_t bytes)
     memcpy(at, &node, sizeof(node));
 }
 
-/* The volume's path with the file's name behind it: from it firmware tells the program where it
- * was started from. False when the volume has none. */
+/*
+ * The volume's path with the file's name behind it: from it firmware tells the program where it
+ * was started from. False when the volume has none.
+ */
 static bool make_device_path(EFI_HANDLE volume)
 {
     const EFI_DEVICE_PATH *from =
         firmware_protocol(volume, (EFI_GUID)EFI_DEVICE_PATH_PROTOCOL_GUID);
     size_t used = 0, name_bytes = sizeof(CHAR16);
 
-    if (from == NULL)
+    if (!from)
         return false;
     for (const CHAR16 *c = file_path; *c; c++)
         name_bytes += sizeof(CHAR16);
@@ -118,7 +120,7 @@ static EFI_STATUS load(const struct options *options, EFI_HANDLE *program)
         return refuse(options, status, why);
     }
     loaded = firmware_protocol(*program, (EFI_GUID)EFI_LOADED_IMAGE_PROTOCOL_GUID);
-    if (loaded != NULL && options->under_args[0]) {
+    if (loaded && options->under_args[0]) {
         firmware_wide(arguments, OPTION_WORDS_BYTES, options->under_args);
         loaded->LoadOptions = arguments;
         loaded->LoadOptionsSize = (UINT32)((strlen(options->under_args) + 1) * sizeof(CHAR16));
@@ -153,7 +155,7 @@ EFI_STATUS under_go(const struct options *options)
         return refuse(options, EFI_ALREADY_STARTED,
                       "a model stays resident already: start the program itself");
     why = provider_no_model();
-    if (why != NULL)
+    if (why)
         return refuse(options, EFI_UNSUPPORTED, why);
     status = find(options);
     if (status == EFI_SUCCESS)
@@ -161,7 +163,7 @@ EFI_STATUS under_go(const struct options *options)
     if (status != EFI_SUCCESS)
         return status;
     why = resident_prepare(memory_top());
-    if (why != NULL) {
+    if (why) {
         firmware_boot->UnloadImage(program);
         return refuse(options, EFI_OUT_OF_RESOURCES, why);
     }

@@ -182,14 +182,14 @@ static void under_words(void)
     EXPECT_STR(options.under, "b");
     EXPECT_STR(options.under_args, "");
     EXPECT(!parse("under-args=one"));
-    EXPECT(strstr(error, "under=") != NULL);
+    EXPECT(strstr(error, "under="));
     EXPECT(!parse("under="));
     EXPECT(!parse("under=a%0"));
     EXPECT(!parse("under=a under-args=%00"));
     for (unsigned i = 0; i < 25; i++)
         snprintf(text + strlen(text), sizeof(text) - strlen(text), " under-args=%0100u", i);
     EXPECT(!parse(text));
-    EXPECT(strstr(error, "2000 bytes") != NULL);
+    EXPECT(strstr(error, "2000 bytes"));
 }
 
 static void many_program_words(void)
