@@ -260,7 +260,7 @@ static void do_request(void)
         return;
     error = session_request(&request, &result);
     CHECK((error == DS_OK) == (result.id != 0));
-    CHECK((error == DS_EBUSY) == (result.holder));
+    CHECK((error == DS_EBUSY) == !!result.holder);
     if (error != DS_OK)
         return;
     *m = (struct mirror){

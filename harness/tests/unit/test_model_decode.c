@@ -97,7 +97,7 @@ static enum insn_class class_of_text(const char *word, size_t length, const char
         {"sti", INSN_STI},   {"syscall", INSN_SYSCALL}, {"sysenter", INSN_SYSENTER},
         {"int", INSN_INT},
     };
-    int indirect = strstr(text, " *");
+    bool indirect = strstr(text, " *");
 
     for (size_t i = 0; i < sizeof(exact) / sizeof(exact[0]); i++)
         if (strlen(exact[i].word) == length && !strncmp(word, exact[i].word, length))
