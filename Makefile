@@ -10,9 +10,11 @@ ifneq ($(words $(OUT)),1)
 $(error OUT must be one folder without blanks, not '$(OUT)')
 endif
 
-# `make clean OUT=hw` or OUT=.. must not take the sources along.
-ifneq ($(filter $(abspath $(OUT)) $(abspath $(OUT))/%,$(CURDIR))$(wildcard $(addprefix \
-    $(OUT)/,*.c *.h *.asm *.py)),)
+# `make clean OUT=hw` or OUT=.. must not take the sources along. What else lies in OUT is not
+# asked: a script that somebody left there must not stop every target.
+SOURCES = .ci .git boot docs ds guest harness hw
+ifneq ($(filter $(abspath $(OUT)) $(abspath $(OUT))/%,$(CURDIR))$(filter \
+    $(abspath $(SOURCES)) $(addsuffix /%,$(abspath $(SOURCES))),$(abspath $(OUT))),)
 $(error OUT=$(OUT) holds sources: name a folder for what is built, such as OUT=out)
 endif
 
@@ -105,8 +107,9 @@ $(OUT)/obj/harness/suite/version.o: CFLAGS += -include $(OUT)/gen/version.h
 
 # --- using it
 
+# Beside other goals it installs what those need; alone, everything.
 deps:
-	harness/deps.sh
+	harness/deps.sh $(filter-out deps,$(MAKECMDGOALS))
 
 run-qemu: $(IMAGE)
 	$(RUN) -- $(ARGS)
@@ -170,8 +173,14 @@ sign: $(IMAGE)
 	sbverify --cert $(CERT) $(SIGNED)/BOOTX64.EFI
 	$(PYTHON) harness/host/disk.py $(SIGNED)/BOOTX64.EFI $(SIGNED)/waymark.img
 
-check: $(IMAGE) host-tests wtr examples
-	$(PYTHON) harness/dev/check.py --out $(OUT) $(if $(ONLY),--only "$(ONLY)")
+# What is checked is built with all processors, also where make was not given -j: goals that
+# stand beside check, such as clean, must still come one after the other.
+JOBS ?= $(shell nproc 2>/dev/null || echo 2)
+check check-all: | $(DEPS_FIRST)
+	+@$(MAKE) --no-print-directory $(if $(filter -j%,$(MAKEFLAGS)),,-j$(JOBS)) checked
+	$(PYTHON) harness/dev/check.py --out $(OUT) $(if $(filter check-all,$@),--all) \
+	    $(if $(ONLY),--only "$(ONLY)")
+checked: $(IMAGE) host-tests wtr examples
 
 # The pages that are made from the image's own tables.
 docs: host-tests wtr
@@ -187,16 +196,28 @@ include harness/wtr/wtr.mk
 include guest/runtime/runtime.mk
 host-tests: $(HOST_TESTS:%=$(OUT)/host/%)
 
-define host_test
-$(OUT)/host/$(1): $$($(1)_SRCS) Makefile harness/tests/tests.mk | $(DEPS_FIRST)
+# A source is compiled once for all tests, and once more for each that has flags of its own.
+host_dir  = $(OUT)/host.obj$(if $($(1)_CFLAGS),/$(1))
+host_objs = $(foreach src,$($(1)_SRCS),$(if $(filter %.c %.S,$(src)),\
+            $(call host_dir,$(1))/$(basename $(src)).o,$(src)))
+
+define host_compile
+$(1)/%.o: %$(2) Makefile harness/tests/tests.mk | $(DEPS_FIRST)
 	@mkdir -p $$(@D)
-	@# Not -MMD: of several sources it keeps the headers of the last.
-	@$$(CC) $$(HOST_CFLAGS) $$($(1)_CFLAGS) -MM -MP -MT $$@ $$($(1)_SRCS) >$$@.d
-	$$(call say,HOSTCC,$(1))$$(CC) $$(HOST_CFLAGS) $$($(1)_CFLAGS) -o $$@ \
-	    $$($(1)_SRCS) $$($(1)_LIBS)
+	$$(call say,HOSTCC,$$<)$$(CC) $$(HOST_CFLAGS) $(3) -MMD -MP -c -o $$@ $$<
 endef
+
+define host_test
+$(OUT)/host/$(1): $(call host_objs,$(1)) Makefile harness/tests/tests.mk | $(DEPS_FIRST)
+	@mkdir -p $$(@D)
+	$$(call say,HOSTLD,$(1))$$(CC) $$(HOST_CFLAGS) $$($(1)_CFLAGS) -o $$@ \
+	    $(call host_objs,$(1)) $$($(1)_LIBS)
+-include $(patsubst %.o,%.d,$(filter $(OUT)/host.obj/%,$(call host_objs,$(1))))
+endef
+$(eval $(call host_compile,$(OUT)/host.obj,.c))
+$(foreach test,$(HOST_TESTS),$(if $($(test)_CFLAGS),$(foreach kind,.c .S,\
+    $(eval $(call host_compile,$(call host_dir,$(test)),$(kind),$($(test)_CFLAGS))))))
 $(foreach test,$(HOST_TESTS),$(eval $(call host_test,$(test))))
--include $(HOST_TESTS:%=$(OUT)/host/%.d)
 
 # Also from where nothing was ever built: a mistyped OUT= must not remove a stranger's folder.
 clean:
@@ -206,7 +227,7 @@ clean:
 
 help:
 	@echo 'make              the image, at $(IMAGE)'
-	@echo 'make deps         install what is missing from the distribution'
+	@echo 'make deps         install what is missing: everything, or for the goals beside it'
 	@echo 'make run-qemu     boot it once; ARGS="run=bts.cpl.* cpus=2" ACCEL=tcg|auto|kvm'
 	@echo 'make program      SRC=file.c: compile a program to be traced, to $(OUT)/programs'
 	@echo 'make trace        PROG=path/to/elf ARGS="...": trace it, to $(OUT)/trace.wtr'
@@ -222,11 +243,12 @@ help:
 	@echo 'make bench        speed figures, as ratios of one run'
 	@echo 'make wtr          the host tool for traces, at $(OUT)/wtr'
 	@echo 'make vectors      traces with expected readings, for debuggers and decoders'
-	@echo 'make check        the suite, its unit tests and its failures on purpose; ONLY=PATTERN'
+	@echo 'make check        the suite, its unit tests and its failures on purpose; ONLY=PATTERNS'
+	@echo 'make check-all    the same with everything that takes long, for nights'
 	@echo 'make docs         the pages of docs/ that are made from source'
 	@echo 'make clean        remove $(OUT)'
 
 FORCE:
-.PHONY: all deps run-qemu image sign debug bench defects policies fuzz check wtr host-tests
-.PHONY: trace profile gdb vectors mutants docs clean help FORCE
+.PHONY: all deps run-qemu image sign debug bench defects policies fuzz check check-all checked
+.PHONY: wtr host-tests trace profile gdb vectors mutants docs clean help FORCE
 .DELETE_ON_ERROR:

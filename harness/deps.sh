@@ -2,40 +2,57 @@
 # SPDX-License-Identifier: BSD-2-Clause
 # Installs what building and testing need and this machine lacks, from the distribution.
 #
-# Says what it installs; when nothing is missing it changes nothing and asks nobody. POSIX
-# shell, because a fresh machine may have nothing else.
+# deps.sh [--list] [GOAL...]: what these goals of make need; without a goal, or with one that
+# goals() does not know, everything. Says what it installs; when nothing is missing it changes
+# nothing and asks nobody. --list prints the packages and installs none. POSIX shell, because a
+# fresh machine may have nothing else.
 set -u
 
-# package, then a command (no slash) or files (any one of them is enough) that prove it.
+# package, who needs it (commas between), then a command (no slash) or files (any one of them
+# is enough) that prove it. `build` is needed by every goal.
 table() {
     cat <<'END'
-gcc gcc
-libc6-dev /usr/include/stdio.h
-binutils objcopy
-make make
-nasm nasm
-gnu-efi /usr/include/efi/efi.h
-libdw-dev /usr/include/elfutils/libdw.h
-qemu-system-x86 qemu-system-x86_64
-ovmf /usr/share/OVMF/OVMF_CODE_4M.fd /usr/share/OVMF/OVMF_CODE.fd /usr/share/ovmf/OVMF.fd
-mtools mformat
-xz-utils xz
-sbsigntool sbsign
-openssl openssl
-python3 python3
-git git
-gdb gdb
-linux-perf perf
-clang-format clang-format
-libxml2-utils xmllint
-libelf-dev /usr/include/gelf.h
-dosfstools /usr/sbin/fsck.fat /sbin/fsck.fat
-gdisk /usr/sbin/sgdisk /sbin/sgdisk
-chromium chromium chromium-browser
-lcov genhtml
-lava-common /usr/lib/python3/dist-packages/lava_common/schemas/__init__.py
-python3-labgrid /usr/lib/python3/dist-packages/labgrid/__init__.py
+gcc build gcc
+libc6-dev build /usr/include/stdio.h
+binutils build objcopy
+make build make
+nasm build nasm
+gnu-efi build /usr/include/efi/efi.h
+xz-utils build xz
+python3 build python3
+qemu-system-x86 boot qemu-system-x86_64
+ovmf boot /usr/share/OVMF/OVMF_CODE_4M.fd /usr/share/OVMF/OVMF_CODE.fd /usr/share/ovmf/OVMF.fd
+mtools boot,disk mformat
+libdw-dev wtr /usr/include/elfutils/libdw.h
+libelf-dev wtr /usr/include/gelf.h
+gdb gdb gdb
+sbsigntool sign sbsign
+openssl sign openssl
+git check git
+linux-perf check perf
+clang-format check clang-format
+libxml2-utils check xmllint
+dosfstools check /usr/sbin/fsck.fat /sbin/fsck.fat
+gdisk check /usr/sbin/sgdisk /sbin/sgdisk
+chromium check chromium chromium-browser
+lcov check genhtml
+lava-common check /usr/lib/python3/dist-packages/lava_common/schemas/__init__.py
+python3-labgrid check /usr/lib/python3/dist-packages/labgrid/__init__.py
 END
+}
+
+# Who is meant by a goal, as in the table's second column; `every` is all of it.
+goals() {
+    case $1 in
+    all | clean | help) echo build ;;
+    run-qemu | bench | defects | policies | fuzz) echo build boot ;;
+    debug | gdb) echo build boot gdb ;;
+    trace | profile) echo build boot wtr ;;
+    program | wtr) echo build wtr ;;
+    image) echo build disk ;;
+    sign) echo build disk sign ;;
+    *) echo every ;;
+    esac
 }
 
 # True when a command or one of the files is there.
@@ -49,8 +66,22 @@ present() {
     return 1
 }
 
+# The packages that somebody of $wanted needs, with their proofs.
+rows() {
+    table | while read -r package who proofs; do
+        case " $wanted " in
+        *" every "*) echo "$package $proofs" && continue ;;
+        esac
+        for one in $(echo "$who" | tr ',' ' '); do
+            case " $wanted " in
+            *" $one "*) echo "$package $proofs" && break ;;
+            esac
+        done
+    done
+}
+
 missing() {
-    table | while read -r package proofs; do
+    rows | while read -r package proofs; do
         # The proofs are words without blanks.
         # shellcheck disable=SC2086
         present $proofs || echo "$package"
@@ -93,6 +124,20 @@ as_root() {
     fi
 }
 
+list=
+if [ "${1-}" = --list ]; then
+    list=1
+    shift
+fi
+wanted=
+for goal in "$@"; do
+    wanted="$wanted $(goals "$goal")"
+done
+wanted=${wanted:-every}
+if [ -n "$list" ]; then
+    rows | cut -d ' ' -f 1
+    exit 0
+fi
 lacking=$(missing)
 if [ -z "$lacking" ]; then
     echo "deps: nothing is missing"

@@ -1,14 +1,16 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""`make check`: runs the entries of entries.py, two at a time, and counts.
+"""`make check` and `make check-all`: run entries of entries.py, two at a time, and count.
 
-One line an entry with its seconds; a failing one prints the end of its log.  Logs and result
-files lie in OUT/check/.  The last line is `N passed, N failed`.
+One line an entry with its seconds, on the clock and of processor time; a failing one prints
+the end of its log.  Logs and result files lie in OUT/check/.  The last line is
+`N passed, N failed`.
 """
 
 import argparse
 import os
 import re
 import shutil
+import signal
 import subprocess
 import sys
 import threading
@@ -43,7 +45,7 @@ class Check:
         self.folder = out / "check"
         self.selected = selected
         self.passed = self.failed = 0
-        self.good = {}              # entry name -> Event and whether it passed
+        self.cost = {}              # entry name -> seconds of processor time
         self.lock = threading.Lock()
 
     def run(self):
@@ -93,26 +95,45 @@ class Check:
         words = [str(word).replace("@", str(place)) for word in entry.command]
         stream.write("$ %s\n" % " ".join(words))
         stream.flush()
-        try:
-            done = subprocess.run(words, cwd=ROOT, env={**environment(), **entry.env},
-                                  stdin=subprocess.DEVNULL, stdout=stream,
-                                  stderr=subprocess.STDOUT, timeout=entry.seconds,
-                                  check=False)
-        except subprocess.TimeoutExpired:
+        status = self.spend(entry, subprocess.Popen(
+            words, cwd=ROOT, env={**environment(), **entry.env}, stdin=subprocess.DEVNULL,
+            stdout=stream, stderr=subprocess.STDOUT, start_new_session=True))
+        if status is None:
             return ["not done after %d s" % entry.seconds]
         text = Path(stream.name).read_text(errors="replace")
         complaints = ["does not say '%s'" % want for want in entry.wants
                       if not re.search(want, text, re.M)]
-        if done.returncode != entry.status:
-            complaints.insert(0, "status %d, expected %d" % (done.returncode, entry.status))
+        if status != entry.status:
+            complaints.insert(0, "status %d, expected %d" % (status, entry.status))
         return complaints
+
+    def spend(self, entry, process):
+        """Wait for the process; its status, or None when its time was up.
+
+        It leads a process group, so that its QEMU ends with it.  What it and its children
+        used of the processor is what it costs on any machine, however busy.
+        """
+        late = threading.Event()
+
+        def stop():
+            late.set()
+            os.killpg(process.pid, signal.SIGKILL)
+
+        timer = threading.Timer(entry.seconds, stop)
+        timer.start()
+        _, status, usage = os.wait4(process.pid, 0)
+        timer.cancel()
+        process.returncode = os.waitstatus_to_exitcode(status)
+        self.cost[entry.name] = usage.ru_utime + usage.ru_stime
+        return None if late.is_set() else process.returncode
 
     def tell(self, entry, complaints, seconds):
         log = self.folder / (entry.name + ".log")
         with self.lock:
             self.passed += not complaints
             self.failed += bool(complaints)
-            print("%-4s %6.1f s  %s" % ("FAIL" if complaints else "ok", seconds, entry.name))
+            print("%-4s %6.1f s %6.1f s  %s" % ("FAIL" if complaints else "ok", seconds,
+                                               self.cost.get(entry.name, 0), entry.name))
             if complaints:
                 lines = log.read_text(errors="replace").splitlines()
                 print("     " + "\n     ".join(lines[-TAIL_LINES:]))
@@ -120,10 +141,11 @@ class Check:
             sys.stdout.flush()
 
 
-def select(table, pattern):
-    """The entries that match, and those that they come after."""
+def select(table, patterns):
+    """The entries that match one of the patterns, and those that they come after."""
     names = {entry.name: entry for entry in table}
-    wanted, new = set(), {name for name in names if fnmatchcase(name, pattern)}
+    wanted, new = set(), {name for name in names
+                          if any(fnmatchcase(name, pattern) for pattern in patterns)}
     while new:
         wanted |= new
         new = {before for name in new for before in names[name].after} - wanted
@@ -133,14 +155,21 @@ def select(table, pattern):
 def main():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--out", type=Path, default=Path("out"), help="the build folder")
-    parser.add_argument("--only", default="*", help="pattern of entry names")
-    parser.add_argument("--list", action="store_true", help="print the entries, run none")
+    parser.add_argument("--only", default="", help="patterns of entry names, commas between")
+    parser.add_argument("--all", action="store_true", help="also what takes long")
+    parser.add_argument("--list", action="store_true",
+                        help="print the entries and what `make check` leaves out; run none")
     args = parser.parse_args()
     out = args.out.resolve()
-    selected = select(entries.table(out), args.only)
+    table = entries.table(out)
+    selected = select(table, re.split("[, ]+", args.only or "*"))
     if args.list:
-        print("\n".join(entry.name for entry in selected))
+        for entry in selected:
+            print("%-28s %s" % (entry.name, "check-all; check has " + entry.deep
+                                if entry.deep else "check"))
         return 0
+    if not args.all and not args.only:
+        selected = [entry for entry in selected if not entry.deep]
     if not selected:
         print("no entry matches %s" % args.only)
     started = time.monotonic()

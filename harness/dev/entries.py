@@ -2,25 +2,23 @@
 """What `make check` runs: one row an entry, and the verifications that look at results.
 
 A row is a command with the status and the words it must give.  `@` in a command stands for
-the entry's own folder.  To add a row, append it to the list it belongs to.
+the entry's own folder.  To add a row, append it to the list it belongs to.  `make check` leaves
+out what DEEP names; `make check-all` runs every row.
 """
 
-import json
 import re
-import shutil
-import subprocess
 import sys
 from dataclasses import dataclass, field
+from fnmatch import fnmatchcase
 from pathlib import Path
 
-from harness import wire
-from harness.host import expected, schema
+from harness.dev.verify import (all_built, image_size, nothing_ran, reproducible, results, says,
+                                smi_reported, valid_files, whole_suite)
 from harness.tests.system import (boot_session, gdb_session, network_session, output_session,
                                   resume_session, stick_session, under_session)
 
 ROOT = Path(__file__).resolve().parents[2]
 SYSTEM = "harness/tests/system/"
-IMAGE_LIMIT = 256 * 1024
 
 
 @dataclass
@@ -33,17 +31,104 @@ class Entry:
     verify: object = None
     after: list = field(default_factory=list)
     env: dict = field(default_factory=dict)
-    seconds: int = 600
+    seconds: int = 1800         # only what hangs comes near it, on a machine far busier
     fresh: bool = True          # start with an empty folder
+    deep: str = ""              # why `make check` leaves it out; "" where it does not
+    cost: float = 5             # about, in seconds of processor time: the longest start first
+
+
+# Pattern of names -> what `make check` runs in its place.  The first that matches counts.
+DEEP = {
+    "suite.long": "suite.model, with the short counts",
+    "suite.native": "suite.nosvm, which skips the same",
+    "suite.hypervisor": "suite.nosvm, which skips the same",
+    "suite.cpu.*": "suite.model, on one processor model",
+    "suite.pebs.[124]": "suite.pebs.0, and the default format in suite.model",
+    "suite.pebs.off": "suite.nosvm, without PEBS",
+    "suite.cpus4": "suite.cpus2",
+    "suite.soak": "selftest.unstable, which repeats as well",
+    "suite.accel": "suite.model, without the look for kvm",
+    "boot.pc": "every entry on q35",
+    "boot.processors": "suite.cpus2",
+    "boot.kernel": "boot.kernel_usage, started the same way",
+    "boot.panel": "boot.screen",
+    "boot.full": "boot.read_only",
+    "boot.num*": "stick.usb, which looks at its folder's number",
+    "boot.name_taken": "boot.read_only",
+    "boot.cfg_[bfl]*": "boot.cfg_utf16",
+    "stick.fills_up": "boot.read_only",
+    "stick.pulled_out": "boot.read_only",
+    "stick.secure_boot": "stick.usb, unsigned",
+    "output.wrong_port": "output.two_ports",
+    "output.acpi_port": "output.acpi_dbg2",
+    "output.acpi_dbg2_broken": "output.acpi_dbg2",
+    "output.acpi_none": "output.acpi_dbg2",
+    "output.machine_file": "suite.model, whose report has the same registers",
+    "resume.no_volume_button": "resume.no_volume and resume.power_cut",
+    "resume.from_network": "resume.no_volume, with the same variable",
+    "resume.any_moment": "resume.power_cut",
+    "resume.reset_button": "resume.power_cut",
+    "resume.triple": "resume.power_cut; selftest.triple for the runner",
+    "resume.other_selection": "host.journal",
+    "resume.switched_off": "host.journal",
+    "resume.gate": "resume.first_record",
+    "resume.soak": "resume.power_cut",
+    "network.pxe_*": "network.pxe",
+    "network.card_program": "network.pxe",
+    "network.http_*": "network.http",
+    "labs.l*": "labs.ci_examples",
+    "labs.kernelci": "labs.ci_examples",
+    "selftest.leak": "selftest.error",
+    "selftest.corrupt": "python.wire",
+    "selftest.first": "resume.first_record",
+    "selftest.soak": "selftest.hang",
+    "usage.[bgrosv]*": "usage.pattern, and host.options for each value",
+    "fuzz.not-taken-recorded": "fuzz.indirect-lost",
+    "fuzz.one-in-4096-lost": "fuzz.indirect-lost",
+    "mutants*": "trial.defects: the model's own list of defects",
+    "trace.programs": "trace.few, three of its thirteen",
+    "trace.f[iu]*": "host.elf, the loader alone",
+    "trace.avx": "trace.few, whose second program faults",
+    "profile.split": "profile.small",
+    "profile.flat": "profile.small",
+    "gdb.host.[eou]*": "gdb.host.history",
+    "gdb.kernel.[eloustn]*": "gdb.host.line and the like, with the same server",
+    "vectors.perf": "vectors.same",
+    "vectors.lcov": "vectors.same",
+    "vectors.image": "trace.few",
+    "wtr.perf": "wtr.truth",
+    "wtr.html": "wtr.truth, without a browser",
+    "wtr.speed": "wtr.truth, without a clock",
+}
+
+# Pattern of names -> seconds of processor time, where they are far from a boot's five.
+COSTS = {
+    "suite.long": 900, "trace.programs": 200, "trace.files": 84, "mutants*": 120,
+    "trial.policies": 60, "trial.defects": 22, "resume.reset_button": 28, "resume.triple": 22,
+    "suite.cpus4": 40, "suite.cpus2": 20, "suite.cpu.*": 16, "suite.soak": 25,
+    "image.reproducible": 25, "trace.few": 25, "profile.*": 25, "resume.*": 10, "gdb.*": 8,
+    "labs.labgrid": 10, "wtr.speed": 10, "fuzz.quick": 10, "suite.*": 9, "boot.shell": 8,
+    "host.generate": 10, "host.gdb_fuzz": 6, "host.decode": 5, "host.lzma": 3, "host.*": 0.5,
+    "python.run": 7, "python.entries": 5, "python.*": 1, "usage.[anp]*": 0.2,
+}
+
+
+def by_name(patterns, name, default):
+    """What the first pattern that matches stands for."""
+    return next((value for pattern, value in patterns.items() if fnmatchcase(name, pattern)),
+                default)
 
 
 def table(out):
-    """All entries for the build in out; those that wait for another one come last."""
+    """All entries for the build in out, the longest first; last those that wait for another."""
     rows = (unit_entries(out) + style_entries(out) + suite_entries(out) +
             boot_entries(out) + selftest_entries(out) + usage_entries(out) +
             fuzz_entries(out) + trial_entries(out) + build_entries(out) + wtr_entries(out) +
             trace_entries(out) + profile_entries(out) + gdb_entries(out) + vectors_entries(out))
-    return sorted(rows, key=lambda entry: bool(entry.after))
+    for entry in rows:
+        entry.deep = by_name(DEEP, entry.name, "")
+        entry.cost = by_name(COSTS, entry.name, entry.cost)
+    return sorted(rows, key=lambda entry: (bool(entry.after), -entry.cost))
 
 
 def unit_entries(out):
@@ -55,20 +140,6 @@ def unit_entries(out):
              for path in sorted(ROOT.glob("harness/tests/unit/test_*.py"))]
     rows.append(Entry("host.all-built", verify=lambda place, log: all_built(out)))
     return rows
-
-
-def all_built(out):
-    """Every C unit test in the tree must have run above."""
-    text = (ROOT / "harness/tests/tests.mk").read_text()
-    listed = set(re.findall(r"\btest_\w+\b(?!\.c|_)", "\n".join(
-        re.findall(r"^HOST_TESTS.*", text.replace("\\\n", " "), re.M))))
-    if not listed:
-        return ["there is no C unit test"]
-    complaints = ["%s is listed and not built" % name for name in sorted(listed)
-                  if not (out / "host" / name).is_file()]
-    return complaints + ["%s is in no test of tests.mk" % path.name
-                         for path in sorted(ROOT.glob("harness/tests/unit/test_*.c"))
-                         if path.name not in text]
 
 
 def style_entries(out):
@@ -91,7 +162,8 @@ def runner(out, *words, options=()):
 def suite_entries(out):
     """The whole suite: on the model, where there is no SVM, on other processors."""
     rows = [
-        Entry("suite.model", runner(out, "--timeout", "2400", options=["soak=1"]), seconds=2500,
+        Entry("suite.model", runner(out), verify=lambda place, log: whole_suite(place)),
+        Entry("suite.long", runner(out, "--timeout", "7000", options=["soak=1"]), seconds=7200,
               verify=lambda place, log: whole_suite(place)),
         Entry("suite.nosvm", runner(out, "--cpu", "Haswell", "--profile", "qemu-nosvm"),
               verify=lambda place, log: results(place)),
@@ -138,16 +210,15 @@ def boot_entries(out):
     """Every way to start the image, and the volumes and outputs it may find."""
     return [Entry("%s.%s" % (group, name),
                   [sys.executable, SYSTEM + "%s_session.py" % group, name, out, "@"],
-                  wants=["^%s: as expected$" % name], seconds=seconds)
-            for group, cases, seconds in (("boot", boot_session.CASES, 180),
-                                          ("stick", stick_session.CASES, 400),
-                                          ("output", output_session.CASES, 180),
-                                          ("resume", resume_session.CASES, 400),
-                                          ("under", under_session.CASES, 400))
+                  wants=["^%s: as expected$" % name])
+            for group, cases in (("boot", boot_session.CASES), ("stick", stick_session.CASES),
+                                 ("output", output_session.CASES),
+                                 ("resume", resume_session.CASES),
+                                 ("under", under_session.CASES))
             for name in cases] + [
         Entry("network." + name, [sys.executable, SYSTEM + "network_session.py", name,
                                   out, "@"],
-              wants=["^(%s: as expected|SKIP: .*)$" % name], seconds=180)
+              wants=["^(%s: as expected|SKIP: .*)$" % name])
         for name in network_session.CASES] + [
         # The distribution's Python has the labs' packages; another one first in PATH has not.
         Entry("labs." + name, ["/usr/bin/python3", SYSTEM + "labs_session.py", name, out,
@@ -214,14 +285,14 @@ def trial_entries(out):
     """Every defect killed, every policy named, and most of a few mechanical mutants killed."""
     return [Entry("trial." + what, [sys.executable, "harness/dev/trial.py", "--what", what,
                                     "--image", out / "BOOTX64.EFI", "--out", "@"],
-                  wants=[r"^%s: (\d+) of \1 " % what], seconds=300)
+                  wants=[r"^%s: (\d+) of \1 " % what])
             for what in ("defects", "policies")] + [
         Entry("mutants", [sys.executable, "harness/dev/mutants.py", "--out", "@", "--seed", "3",
                           "--count", "6"],
-              wants=[r"^mutants: [4-6] of 6 killed$"], seconds=600),
+              wants=[r"^mutants: [4-6] of 6 killed$"]),
         Entry("mutants.ds", [sys.executable, "harness/dev/mutants.py", "--out", "@", "--files",
                              "ds", "--host", "--seed", "2", "--count", "16"],
-              wants=[r"^mutants: 1[0-6] of 16 killed$"], seconds=300)]
+              wants=[r"^mutants: 1[0-6] of 16 killed$"])]
 
 
 def usage_entries(out):
@@ -249,9 +320,9 @@ def build_entries(out):
     """The image itself, and that GDB finds its way in it."""
     return [
         Entry("debug", [sys.executable, SYSTEM + "debug_session.py", out, "@"],
-              wants=["^harness_begin reached$"], seconds=180),
+              wants=["^harness_begin reached$"]),
         Entry("image.size", verify=lambda place, log: image_size(out)),
-        Entry("image.reproducible", verify=reproducible),
+        Entry("image.reproducible", verify=lambda place, log: reproducible(out, place, log)),
     ]
 
 
@@ -266,7 +337,7 @@ def trace_entries(out):
     """Programs of one's own traced in QEMU, against single steps on the host; wrong files."""
     return [Entry("trace." + name, [sys.executable, SYSTEM + "trace_session.py", name, out,
                                     "@"], wants=["^%s: as expected$" % name])
-            for name in ("programs", "files", "full", "avx")]
+            for name in ("few", "programs", "files", "full", "avx")]
 
 
 def profile_entries(out):
@@ -283,108 +354,11 @@ def vectors_entries(out):
             for name in ("same", "perf", "lcov", "gdb", "image")]
 
 
-def says(place, *texts):
-    """What the serial log lacks of these."""
-    log = (place / "serial.log").read_text(errors="replace")
-    return ["the log does not say '%s'" % text for text in texts if text not in log]
-
-
-def smi_reported(place):
-    """What report.json lacks of the interrupt that selftest=smi raises."""
-    report = json.loads((place / "report.json").read_text())
-    told = [check["smi"] for check in report["checks"] if "smi" in check]
-    aside = {"pass": 1, "skip": 0, "error": 0, "fail": 0}
-    return [] if told == [{"interrupts": 1, "disturbed": 0, "set_aside": aside}] else [
-        "report.json says of the interrupt: %s" % told]
-
-
-def nothing_ran(place, log):
-    report = json.loads((place / "report.json").read_text())
-    return ["checks ran in spite of bad usage"] if report["checks"] else []
-
-
-def image_size(out):
-    size = (out / "BOOTX64.EFI").stat().st_size
-    return [] if size <= IMAGE_LIMIT else ["%d bytes, at most %d" % (size, IMAGE_LIMIT)]
-
-
-def reproducible(place, log):
-    """Two builds, in two source folders and two output folders, byte for byte the same."""
-    images = []
-    names = subprocess.run(["git", "ls-files", "-co", "--exclude-standard"], cwd=ROOT,
-                           capture_output=True, text=True, check=True).stdout.split("\n")
-    for number in (1, 2):
-        tree = place / ("tree%d" % number) / ("x" * 10 * number)
-        for name in filter(None, names):
-            if (ROOT / name).is_file():
-                (tree / name).parent.mkdir(parents=True, exist_ok=True)
-                shutil.copy2(ROOT / name, tree / name)
-        target = place / ("out%d" % number)
-        with open(log, "a", encoding="utf-8") as stream:
-            subprocess.run(["make", "-C", str(tree), "OUT=%s" % target, "VERSION=same",
-                            str(target / "BOOTX64.EFI")], stdout=stream,
-                           stderr=subprocess.STDOUT, check=False, timeout=300)
-        images.append((target / "BOOTX64.EFI").read_bytes())
-    return [] if images[0] == images[1] else ["the two images differ"]
-
-
-def valid_files(place):
-    """report.json against its schema, junit.xml against its XSD by another's tool."""
-    report = json.loads((place / "report.json").read_text())
-    complaints = schema.errors(report, schema.report_schema())
-    counts = report["counts"]
-    if counts["planned"] != sum(counts[word] for word in wire.VERDICTS):
-        complaints.append("the counts do not add up: %s" % counts)
-    done = subprocess.run(["xmllint", "--noout", "--schema", "harness/host/junit.xsd",
-                           str(place / "junit.xml")], cwd=ROOT, capture_output=True, text=True,
-                          check=False)
-    return complaints + (done.stderr.splitlines() if done.returncode else [])
-
-
-def results(place):
-    """A run that ended well: valid files, and the image's own account is whole."""
-    complaints = valid_files(place)
-    report = json.loads((place / "report.json").read_text())
-    if report["host"]["source"] != "image":
-        complaints.append("report.json had to be rebuilt from the serial log")
-    log = wire.parse((place / "serial.log").read_bytes())
-    complaints += [fault.text for fault in log.faults]
-    names = [check["name"] for check in report["checks"]]
-    if names != [result.name for result in log.results]:
-        complaints.append("report.json and serial log list different checks")
-    return complaints
-
-
-def declared():
-    """The names that the sources declare."""
-    names = []
-    for path in sorted(ROOT.glob("harness/checks/*.c")):
-        names += re.findall(r"""\.name\s*=\s*"([^"]+)\"""", path.read_text())
-    return names
-
-
-def whole_suite(place):
-    """What only a run of everything can show."""
-    complaints = results(place)
-    report = json.loads((place / "report.json").read_text())
-    names = [check["name"] for check in report["checks"]]
-    missing = set(declared()) ^ set(names)
-    if missing:
-        complaints.append("declared or run, not both: " + ", ".join(sorted(missing)))
-    # LAVA lowers the case and makes one "_" of everything that is no letter or digit.
-    mangled = [re.sub(r"\W+", "_", name.lower()) for name in names]
-    complaints += ["%s has no name of its own in LAVA" % name for name in set(mangled)
-                   if mangled.count(name) > 1]
-    if len(names) < expected.load("qemu")["at_least"]:
-        complaints.append("only %d checks" % len(names))
-    return complaints
-
-
 def gdb_entries(out):
     """A stock GDB against the server: on the host, and in the image's ring 3."""
     return [Entry("gdb.%s.%s" % (where, name),
                   [sys.executable, SYSTEM + "gdb_session.py", name, out, "@", *flags],
-                  wants=["^%s: as expected$" % name], seconds=180)
+                  wants=["^%s: as expected$" % name])
             for where, cases, flags in (("host", gdb_session.CASES, ()),
                                         ("kernel", gdb_session.KERNEL_CASES, ("--kernel",)))
             for name in cases]

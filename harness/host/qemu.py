@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from harness.host.judge import Ending
+from harness.host.patience import Clock
 
 # Folders of the distributions, and the firmware pairs in the order of our liking: the 4M
 # builds start faster and have room for variables.
@@ -95,7 +96,7 @@ def command(qemu, firmware, out, volume, accel="tcg", cpu="Haswell,+svm", cpus=1
 
 @dataclass
 class Budgets:
-    """Seconds of patience; None waits for ever."""
+    """Seconds of patience, of the machine's own time (see patience.py); None waits for ever."""
     boot: float = 60            # from the start to the banner
     check: float = 30           # without a byte, between banner and end line
     total: float = 1500         # everything
@@ -112,8 +113,10 @@ class Machine:
             self.process = subprocess.Popen(words, stdin=subprocess.DEVNULL,
                                             stdout=subprocess.PIPE, stderr=errors, bufsize=0)
         self.started = time.monotonic()
+        self.clock = Clock(self.process.pid)
         self.banner_after = None
         self.end_after = None
+        self.ended = None           # as end_after, by the machine's own clock
 
     def __enter__(self):
         return self
@@ -130,7 +133,7 @@ class Machine:
 
     def watch(self, parser, budgets, progress=lambda log: None, until=lambda log: False):
         """Feed the parser until the machine ends, a budget is spent or until() holds."""
-        heard = self.started
+        heard = 0
         with selectors.DefaultSelector() as selector:
             selector.register(self.process.stdout, selectors.EVENT_READ)
             while True:
@@ -142,7 +145,7 @@ class Machine:
                 data = os.read(self.process.stdout.fileno(), 65536)
                 if not data:
                     return self.gone(parser.log)
-                heard = time.monotonic()
+                heard = self.clock.now()
                 self.serial.write(data)
                 parser.feed(data)
                 self.stamp(parser.log)
@@ -155,24 +158,25 @@ class Machine:
             self.banner_after = self.age()
         if log.end and self.end_after is None:
             self.end_after = self.age()
+            self.ended = self.clock.now()
 
     def patience(self, log, budgets, heard):
         """(seconds left or None, the Ending when they are spent), by where the run stands."""
-        now = time.monotonic()
+        now = self.clock.now()
         step = log.step or log.again
         where = "in %s" % step if step else \
             "after %s" % log.results[-1].name if log.results else "before the first check"
         limits = []
         if log.end:
-            limits.append((self.started + self.end_after, budgets.leave,
+            limits.append((self.ended, budgets.leave,
                            Ending("lingered", "the machine did not stop after its end line")))
         elif log.run:
             limits.append((heard, budgets.check, Ending(
                 "hang", "hang %s: no output for %g s" % (where, budgets.check or 0))))
         else:
-            limits.append((self.started, budgets.boot, Ending(
+            limits.append((0, budgets.boot, Ending(
                 "boot", "no banner within %g s of the start" % (budgets.boot or 0))))
-        limits.append((self.started, budgets.total, Ending(
+        limits.append((0, budgets.total, Ending(
             "time", "time is up %s: %g s in all" % (where, budgets.total or 0))))
         limits = [(start + span - now, ending) for start, span, ending in limits
                   if span is not None]

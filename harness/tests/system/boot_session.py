@@ -16,9 +16,9 @@ if __name__ == "__main__":
     sys.path[0] = str(ROOT)
 
 from harness import wire  # noqa: E402
-from harness.host import fat, qemu  # noqa: E402
+from harness.host import fat, patience, qemu  # noqa: E402
 
-SECONDS = 90
+SECONDS = 300                   # of the machine's own time; a boot takes five
 ONE_CHECK = "run=boot.memory.identity_map"
 SETTINGS = ["exit=debug", ONE_CHECK]
 
@@ -62,14 +62,11 @@ class Session:
     def run(self, seconds=SECONDS, until=None):
         """To QEMU's end; with until, to the moment the serial line holds these bytes."""
         process = subprocess.Popen(self.words, stdin=subprocess.DEVNULL,
-                                   stdout=subprocess.PIPE, stderr=subprocess.DEVNULL)
+                                   stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, bufsize=0)
         with open(self.own / "serial.log", "wb", buffering=0) as copy, process:
-            parser, deadline = wire.Parser(), time.monotonic() + seconds
+            parser = wire.Parser()
             try:
-                while until is None or until not in self.serial:
-                    data = process.stdout.read1(65536)
-                    if not data or time.monotonic() > deadline:
-                        break
+                for data in patience.output(process, seconds):
                     self.serial += data
                     copy.write(data)
                     parser.feed(data)
@@ -78,6 +75,8 @@ class Session:
                         self.on_bytes = None
                     if parser.log.end and parser.log.end.verdict == "usage":
                         break           # options that were not understood: it never leaves
+                    if until and until in self.serial:
+                        break
                 if until:
                     self.seen(process)
             finally:

@@ -6,7 +6,6 @@ with the seconds from the hang to the resumed verdict.
 """
 
 import json
-import os
 import socket
 import subprocess
 import sys
@@ -19,13 +18,16 @@ if __name__ == "__main__":
     sys.path[0] = str(ROOT)
 
 from harness import wire  # noqa: E402
-from harness.host import fat  # noqa: E402
+from harness.host import fat, patience  # noqa: E402
 from harness.tests.fakes import net_peer  # noqa: E402
 from harness.tests.system import boot_entry, boot_session  # noqa: E402
 
 RUN = "run=hw.cpu.*,bts.enum.*,bts.record.*,boot.takeover.*"
 VARIABLE = "WaymarkJournal"
-SILENCE = 4                     # seconds after which the watcher presses reset
+# Seconds of the machine's own time (see patience.py): after so many without a byte the watcher
+# presses reset, and after so many in all he gives up.
+SILENCE = 4
+ENOUGH = 600
 
 
 class Session(boot_session.Session):
@@ -46,7 +48,7 @@ class Session(boot_session.Session):
             line.sendall(b"system_reset\n")
             time.sleep(.2)
 
-    def boots(self, seconds=150, power_cut=False, until=None, button=True):
+    def boots(self, seconds=ENOUGH, power_cut=False, until=None, button=True):
         """Run to QEMU's end; the log of each boot.  Reset, or cut the power, when it is mute.
 
         until cuts the power as soon as these bytes were on the wire.  A step is reset once:
@@ -54,30 +56,26 @@ class Session(boot_session.Session):
         """
         self.monitor.unlink(missing_ok=True)
         self.serial = b""
-        deadline, heard = time.monotonic() + seconds, time.monotonic()
         reset_in = -1
         with subprocess.Popen(self.words, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
-                              stderr=subprocess.DEVNULL) as process:
-            os.set_blocking(process.stdout.fileno(), False)
+                              stderr=subprocess.DEVNULL, bufsize=0) as process:
+            clock, heard = patience.Clock(process.pid), 0
             try:
-                while process.poll() is None and time.monotonic() < deadline:
-                    data = process.stdout.read()
+                for data in patience.output(process, seconds, .1):
                     if data:
                         self.serial += data
-                        heard = time.monotonic()
+                        heard, heard_at = clock.now(), time.monotonic()
                     step = self.serial.rfind(b"\n# step ")
                     in_step = step > reset_in and self.serial.count(b"\n", step) == 2
-                    if in_step and time.monotonic() - heard > SILENCE:
+                    if in_step and clock.now() - heard > SILENCE:
                         if power_cut:
-                            self.hung_at = heard
+                            self.hung_at = heard_at
                             return self.parsed()
                         reset_in = step
                         if button:
                             self.press_reset()
                     if until and until in self.serial.replace(b"\r", b""):
                         return self.parsed()
-                    time.sleep(.02)
-                self.serial += process.stdout.read() or b""
             finally:
                 process.kill()
         if self.hung_at:
@@ -146,7 +144,7 @@ def any_moment(session):
 def reset_button(session):
     """Each boot hangs in its first check and is reset: three resumes, then the end."""
     session.options(["exit=debug", RUN, "selftest=hang"])
-    logs = session.boots(seconds=300)
+    logs = session.boots()
     session.expect(len(logs) == 5, "%d boots, not 5" % len(logs))
     last = logs[-1]
     names = [log.step for log in logs[:-1]]
@@ -162,7 +160,7 @@ def reset_button(session):
 def triple(session):
     """The same where the machine resets by itself."""
     session.options(["exit=debug", "run=bts.enum.*,bts.record.*", "selftest=triple"])
-    logs = session.boots(seconds=300, button=False)
+    logs = session.boots(button=False)
     session.expect(len(logs) == 5, "%d boots, not 5" % len(logs))
     session.expect(logs[-1].end and logs[-1].end.verdict == "error", "no verdict")
 
@@ -260,7 +258,7 @@ def no_volume_button(session):
     """As reset_button, with the variable: three resumes, and it is gone."""
     session.options(["exit=debug", "run=bts.enum.*", "selftest=hang"])
     session.read_only()
-    logs = session.boots(seconds=300)
+    logs = session.boots()
     session.expect(len(logs) == 5, "%d boots, not 5" % len(logs))
     session.expect(logs[-1].end and logs[-1].end.verdict == "error", "no verdict")
     session.expect(len({log.step for log in logs[:-1]}) == 4, "hung twice in one check")

@@ -5,7 +5,7 @@ import tempfile
 import unittest
 from pathlib import Path
 
-from harness.dev import coverage, entries
+from harness.dev import coverage, verify
 from harness.host import clauses
 
 TABLE = ('CLAUSE("AAA-01", MUST, "Section",\n       "Title" " in two", NULL)\n'
@@ -23,7 +23,7 @@ class Tree(unittest.TestCase):
         known, named, faults = coverage.tree()
         self.assertEqual(sum(row.counted for row in clauses.load()), 142)
         self.assertGreater(len(known), 142)
-        self.assertEqual(sorted(named), sorted(entries.declared()))
+        self.assertEqual(sorted(named), sorted(verify.declared()))
         self.assertGreater(len({number for number, _ in faults}), 15)
 
 
