@@ -86,6 +86,8 @@ DEEP = {
     "fuzz.not-taken-recorded": "fuzz.indirect-lost",
     "fuzz.one-in-4096-lost": "fuzz.indirect-lost",
     "mutants*": "trial.defects: the model's own list of defects",
+    "under.suite": "under.defect, a few of its checks",
+    "under.[wgent]*": "under.defect",
     "trace.programs": "trace.few, three of its thirteen",
     "trace.f[iu]*": "host.elf, the loader alone",
     "trace.avx": "trace.few, whose second program faults",
