@@ -109,7 +109,7 @@ class Run:
             self.profile = self.profile or value
             return
         self.whole &= key not in ("run", "skip")
-        self.listing |= key in ("list", "bench") and value == "1"
+        self.listing |= key in ("list", "help", "bench") and value == "1"
         self.soak |= key == "soak" and value not in ("0", "off")
         if key == "soak":
             self.soak_seconds = span(value)
@@ -238,11 +238,11 @@ def clauses_line(coverage):
 
 
 def listing(log, ending):
-    """list=1 and bench=1 print lines and judge nothing; good when they came to their end."""
+    """list=1, help=1 and bench=1 print lines and judge nothing; good when they ended."""
     if log.end and log.end.verdict == "usage":
         return judge.USAGE, "; ".join(log.messages)
     for line in log.comments:
-        print(re.sub("^(check|bench) ", "", line))
+        print(re.sub("^(check|option|bench) ", "", line))
     wrong = [fault.text for fault in log.faults if fault.kind != "plan"]
     if wrong or ending.text or not log.end:
         return judge.ERROR, ending.text or wrong[0]

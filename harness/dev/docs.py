@@ -15,7 +15,8 @@ ROOT = Path(__file__).resolve().parents[2]
 README_BYTES = 9 * 1024     # what a visitor reads before deciding
 
 # A page, and the program under OUT that prints it.
-GENERATED = {"docs/defects.md": ["host/trials_page"]}
+GENERATED = {"docs/defects.md": ["host/trials_page"],
+             "docs/options.md": ["host/facts", "options"]}
 
 
 def pages():

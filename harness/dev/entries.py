@@ -195,6 +195,9 @@ def suite_entries(out):
                                          options=["provider=native"]),
               verify=lambda place, log: results(place)),
         Entry("suite.accel", runner(out, "--accel", "auto", options=["run=bts.enum.*"])),
+        Entry("suite.help", runner(out, options=["help=1"]), wants=[
+            r"^run=GLOB\[,GLOB\]: only these checks;", r"^repeat=1\.\.1000: .*; default 1$",
+            r"^status: 0 \d\d lines$"]),
         Entry("suite.list", runner(out, options=["list=1"]), wants=[r"^bts\.\S+ clauses="]),
         Entry("report.html", [sys.executable, SYSTEM + "html_session.py", "@",
                               out / "check/suite.model/report.json"],

@@ -1,13 +1,14 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * The options serial=, screen= and gdb=: where the lines of a run go, and where a debugger is.
+ * The options serial=, baud=, screen= and gdb=: where the lines of a run go, and where a
+ * debugger is.
  */
 #include "harness/options/option_values.h"
 
 #include "harness/check/format.h"
 #include "hw/string.h"
 
-static const char *const serial_words[] = {"com1", "com2", "com3", "com4", NULL};
+static const char serial_words[] = "com1|com2|com3|com4";
 static const uint16_t serial_ports[] = {0x3F8, 0x2F8, 0x3E8, 0x2E8};
 
 /* "mem:0xADDRESS" or "mem:0xADDRESS/STRIDE" */
@@ -51,7 +52,6 @@ const char *option_set_serial(struct options *o, const char *value)
     char text[64 + 4];
 
     o->serials = 0;
-    o->serial_given = true;
     if (strcmp(value, "none") == 0)
         return NULL;
     while (*value) {
@@ -68,6 +68,18 @@ const char *option_set_serial(struct options *o, const char *value)
     return o->serials ? NULL : wanted;
 }
 
+const char *option_set_baud(struct options *o, const char *value)
+{
+    uint64_t number;
+
+    /* What the divisor latch of a 16550 can give. */
+    if (!option_number(value, &number) || number < 50 || number > 115200 ||
+        115200 % number != 0)
+        return "a divisor of 115200 that is at least 50";
+    o->baud = (uint32_t)number;
+    return NULL;
+}
+
 const char *option_set_gdb(struct options *o, const char *value)
 {
     char text[64 + 4];
@@ -77,7 +89,6 @@ const char *option_set_gdb(struct options *o, const char *value)
     /* Room for the longest word that is compared with it. */
     memset(text, 0, sizeof(text));
     memcpy(text, value, strlen(value));
-    o->gdb_given = true;
     return parse_place(text, &o->gdb) && o->gdb.kind != SERIAL_ACPI
                ? NULL
                : "com1 to com4, a port from 0x100 to 0xfff8 or mem:0xADDRESS[/STRIDE]";

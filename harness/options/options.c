@@ -1,25 +1,11 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Options of a run, from text. */
+/* Options of a run, from text, by the table of them. */
 #include "harness/options/options.h"
 
 #include "harness/check/format.h"
+#include "harness/options/option_table.h"
 #include "harness/options/option_values.h"
-#include "harness/options/options_program.h"
 #include "hw/string.h"
-
-void options_default(struct options *o)
-{
-    memset(o, 0, sizeof(*o));
-    fmt(o->profile, sizeof(o->profile), "hardware");
-    o->serial[0] = (struct option_serial){SERIAL_PORT, 0x3F8, 1};
-    o->serials = 1;
-    o->baud = 115200;
-    o->journal = true;
-    o->repeat = 1;
-    o->upload = true;
-    o->period = 10007;
-    o->stacks = true;
-}
 
 /* --- values */
 
@@ -39,7 +25,6 @@ bool option_number(const char *text, uint64_t *value)
                          : *text >= 'a' && *text <= 'f' ? (unsigned)(*text - 'a' + 10)
                          : *text >= 'A' && *text <= 'F' ? (unsigned)(*text - 'A' + 10)
                                                         : 99;
-
         if (digit >= base || result > (UINT64_MAX - digit) / base)
             return false;
         result = result * base + digit;
@@ -48,251 +33,232 @@ bool option_number(const char *text, uint64_t *value)
     return true;
 }
 
-bool option_word(const char *text, const char *const *words, unsigned *value)
+/* Whether text is the first `bytes` bytes of `word`, and those are all there are. */
+static bool is_word(const char *text, const char *word, size_t bytes)
 {
-    for (unsigned i = 0; words[i]; i++)
-        if (strcmp(text, words[i]) == 0) {
-            *value = i;
+    return strlen(text) == bytes && memcmp(text, word, bytes) == 0;
+}
+
+bool option_word(const char *text, const char *words, unsigned *value)
+{
+    for (*value = 0;; ++*value) {
+        const char *end = strchr(words, '|');
+        size_t bytes = end ? (size_t)(end - words) : strlen(words);
+
+        if (is_word(text, words, bytes))
             return true;
-        }
+        if (!end)
+            return false;
+        words = end + 1;
+    }
+}
+
+/* --- one function a kind; each returns whether it took the value, or says what it wanted */
+
+struct wanted {
+    char text[160];
+};
+
+/* "one|two|three" as "one, two or three". */
+static void say_choice(const char *words, struct wanted *wanted)
+{
+    size_t used = 0;
+
+    while (strchr(words, '|')) {
+        const char *end = strchr(words, '|');
+
+        used += fmt(wanted->text + used, sizeof(wanted->text) - used, "%s%.*s",
+                    used ? ", " : "", (int)(end - words), words);
+        words = end + 1;
+    }
+    fmt(wanted->text + used, sizeof(wanted->text) - used, " or %s", words);
+}
+
+static bool take_word(const char *words, const char *value, unsigned *word,
+                      struct wanted *wanted)
+{
+    if (option_word(value, words, word))
+        return true;
+    say_choice(words, wanted);
     return false;
 }
 
-static bool parse_bool(const char *text, bool *value)
-{
-    if ((text[0] != '0' && text[0] != '1') || text[1])
-        return false;
-    *value = text[0] == '1';
-    return true;
-}
-
-/* --- one handler per option; each returns what it would have taken, NULL when satisfied */
-
-static const char *const provider_words[] = {"auto", "native", "model", NULL};
-static const char *const selftest_words[] = {"none", "fail",    "error", "hang",  "triple",
-                                             "leak", "corrupt", "smi",   "first", NULL};
-static const char *const prove_words[] = {"nothing", "defects", "policies", NULL};
-static const char *const sample_words[] = {"none", "instructions", "branches", NULL};
-static const char *const exit_words[] = {"return", "debug", "shutdown", NULL};
-
-static const char *set_text(char *to, size_t size, const char *value)
-{
-    if (!*value || strlen(value) >= size)
-        return "a text that is not empty and not longer than 250 characters";
-    fmt(to, size, "%s", value);
-    return NULL;
-}
-
-static const char *set_profile(struct options *o, const char *value)
-{
-    for (const char *c = value; *c; c++)
-        if (!(*c >= 'a' && *c <= 'z') && !(*c >= '0' && *c <= '9') && *c != '-')
-            return "a name of a-z, 0-9 and -";
-    return set_text(o->profile, sizeof(o->profile), value) ? "a name of at most 30 characters"
-                                                           : NULL;
-}
-
-static const char *set_numeric(struct options *o, const char *key, const char *value)
-{
-    uint64_t number;
-
-    if (!option_number(value, &number))
-        return "a number, decimal or 0x";
-    if (strcmp(key, "seed") == 0) {
-        o->seed = number;
-    } else if (strcmp(key, "cpus") == 0) {
-        if (number < 1 || number > 256)
-            return "a number from 1 to 256";
-        o->cpus = (unsigned)number;
-    } else if (strcmp(key, "fuzz") == 0) {
-        if (number < 1 || number > 1000000)
-            return "a number from 1 to 1000000";
-        o->fuzz = (unsigned)number;
-    } else if (strcmp(key, "seconds") == 0) {
-        if (number > 1000000)
-            return "a number up to 1000000";
-        o->seconds = (unsigned)number;
-    } else if (strcmp(key, "period") == 0) {
-        if (number < 1 || number > 1ull << 31)
-            return "a number from 1 to 2147483648";
-        o->period = number;
-    } else if (strcmp(key, "trace-kib") == 0) {
-        if (number < 512 || number > 4194304)
-            return "a number from 512 to 4194304";
-        o->trace_kib = (unsigned)number;
-    } else {
-        if (number < 50 || number > 115200 || 115200 % number != 0)
-            return "a divisor of 115200 that is at least 50";
-        o->baud = (uint32_t)number;
-    }
-    return NULL;
-}
-
-static const char *set_choice(struct options *o, const char *key, const char *value)
+static bool take_switch(void *field, const char *value, struct wanted *wanted)
 {
     unsigned word;
 
-    if (strcmp(key, "provider") == 0) {
-        if (!option_word(value, provider_words, &word))
-            return "auto, native or model";
-        o->provider = (enum option_provider)word;
-    } else if (strcmp(key, "selftest") == 0) {
-        if (!option_word(value, selftest_words, &word))
-            return "none, fail, error, hang, triple, leak, corrupt, smi or first";
-        o->selftest = (enum option_selftest)word;
-    } else if (strcmp(key, "prove") == 0) {
-        if (!option_word(value, prove_words, &word))
-            return "nothing, defects or policies";
-        o->prove = (enum option_prove)word;
-    } else if (strcmp(key, "sample") == 0) {
-        if (!option_word(value, sample_words, &word))
-            return "none, instructions or branches";
-        o->sample = (enum option_sample)word;
-    } else {
-        if (!option_word(value, exit_words, &word))
-            return "return, debug or shutdown";
-        o->exit = (enum option_exit)word;
-    }
-    return NULL;
+    if (!take_word(OPTION_SWITCH_WORDS, value, &word, wanted))
+        return false;
+    *(bool *)field = word != 0;
+    return true;
 }
 
-static bool *switch_of(struct options *o, const char *key)
+static bool take_number(const struct option *option, void *field, const char *value,
+                        struct wanted *wanted)
 {
-    if (strcmp(key, "bench") == 0)
-        return &o->bench;
-    if (strcmp(key, "list") == 0)
-        return &o->list;
-    if (strcmp(key, "verbose") == 0)
-        return &o->verbose;
-    if (strcmp(key, "lava") == 0)
-        return &o->lava;
-    if (strcmp(key, "journal") == 0)
-        return &o->journal;
-    if (strcmp(key, "upload") == 0)
-        return &o->upload;
-    if (strcmp(key, "crossings") == 0)
-        return &o->crossings;
-    if (strcmp(key, "untraced") == 0)
-        return &o->untraced;
-    if (strcmp(key, "stacks") == 0)
-        return &o->stacks;
-    return strcmp(key, "x2apic") == 0 ? &o->x2apic : NULL;
+    uint64_t number;
+
+    if (option_number(value, &number) && number >= option->low && number <= option->high) {
+        /* The low bytes come first. */
+        memcpy(field, &number, option->bytes);
+        return true;
+    }
+    if (option->high == UINT64_MAX)
+        fmt(wanted->text, sizeof(wanted->text), "a number, decimal or 0x");
+    else
+        fmt(wanted->text, sizeof(wanted->text), "a number from %lu to %lu", option->low,
+            option->high);
+    return false;
+}
+
+static bool take_text(const struct option *option, void *field, const char *value,
+                      struct wanted *wanted)
+{
+    if (*value && strlen(value) < option->bytes) {
+        fmt(field, option->bytes, "%s", value);
+        return true;
+    }
+    fmt(wanted->text, sizeof(wanted->text), "a text of 1 to %u characters", option->bytes - 1u);
+    return false;
 }
 
 /* Handed on to the model as they are: it knows its own names. */
-static const char *add_model_word(struct options *o, const char *key, const char *value)
+static bool take_model(const struct option *option, struct options *o, const char *value,
+                       struct wanted *wanted)
 {
-    if (!*value || strlen(key) + strlen(value) + 2 > sizeof(o->model_word[0]))
-        return "a name of at most 50 characters";
-    if (o->model_words == OPTION_MODEL_WORDS)
-        return "at most 32 such words";
-    fmt(o->model_word[o->model_words++], sizeof(o->model_word[0]), "%s=%s", key, value);
-    return NULL;
+    if (!*value || strlen(option->name) + strlen(value) + 2 > sizeof(o->model_word[0])) {
+        fmt(wanted->text, sizeof(wanted->text), "a name of at most 50 characters");
+    } else if (o->model_words == OPTION_MODEL_WORDS) {
+        fmt(wanted->text, sizeof(wanted->text), "at most %u such words", OPTION_MODEL_WORDS);
+    } else {
+        fmt(o->model_word[o->model_words++], sizeof(o->model_word[0]), "%s=%s", option->name,
+            value);
+        return true;
+    }
+    return false;
 }
 
-static bool is_one_of(const char *key, const char *const *keys)
+static bool take_other(const struct option *option, struct options *o, const char *value,
+                       struct wanted *wanted)
 {
-    unsigned ignored;
+    const char *said = option->set(o, value);
 
-    return option_word(key, keys, &ignored);
+    if (said)
+        fmt(wanted->text, sizeof(wanted->text), "%s", said);
+    return !said;
 }
 
-/* Sets *unknown when there is no such option; otherwise as the handlers return. */
-static const char *set_option(struct options *o, const char *key, const char *value,
-                              bool *unknown)
+static bool take(const struct option *option, struct options *o, const char *value,
+                 struct wanted *wanted)
 {
-    static const char *const numeric[] = {"seed",    "cpus",      "fuzz",   "baud",
-                                          "seconds", "trace-kib", "period", NULL};
-    static const char *const choice[] = {"provider", "selftest", "prove",
-                                         "exit",     "sample",   NULL};
-    static const char *const model[] = {"policy", "defect", "cpuid", "pebs", NULL};
-    static const char *const program[] = {"program", "path", "arg", NULL};
-    static const char *const under[] = {"under", "under-args", NULL};
-    static const char *const pace[] = {"soak", "repeat", "order", "guard", NULL};
-    bool *flag = switch_of(o, key);
+    void *field = (char *)o + option->field;
 
-    if (flag)
-        return parse_bool(value, flag) ? NULL : "0 or 1";
-    if (is_one_of(key, numeric))
-        return set_numeric(o, key, value);
-    if (is_one_of(key, choice))
-        return set_choice(o, key, value);
-    if (is_one_of(key, model))
-        return add_model_word(o, key, value);
-    if (is_one_of(key, program))
-        return options_set_program(o, key, value);
-    if (is_one_of(key, under))
-        return options_set_under(o, key, value);
-    if (is_one_of(key, pace))
-        return option_set_pace(o, key, value);
-    if (strcmp(key, "run") == 0)
-        return set_text(o->run, sizeof(o->run), value);
-    if (strcmp(key, "skip") == 0)
-        return set_text(o->skip, sizeof(o->skip), value);
-    if (strcmp(key, "profile") == 0)
-        return set_profile(o, value);
-    if (strcmp(key, "screen") == 0)
-        return option_set_screen(o, value);
-    if (strcmp(key, "serial") == 0)
-        return option_set_serial(o, value);
-    if (strcmp(key, "gdb") == 0)
-        return option_set_gdb(o, value);
-    *unknown = true;
-    return NULL;
+    switch ((enum option_kind)option->kind) {
+    case OPTION_SWITCH:
+        return take_switch(field, value, wanted);
+    case OPTION_CHOICE:
+        return take_word(option->values, value, field, wanted);
+    case OPTION_NUMBER:
+        return take_number(option, field, value, wanted);
+    case OPTION_TEXT:
+        return take_text(option, field, value, wanted);
+    case OPTION_MODEL:
+        return take_model(option, o, value, wanted);
+    case OPTION_OTHER:
+        return take_other(option, o, value, wanted);
+    case OPTION_HEADING:
+        break;
+    }
+    return false;
+}
+
+void options_default(struct options *o)
+{
+    struct wanted ignored;
+
+    memset(o, 0, sizeof(*o));
+    for (size_t i = 0; i < option_count; i++)
+        /* What goes to the model is its own default. */
+        if (option_table[i].otherwise && option_table[i].kind != OPTION_MODEL)
+            take(&option_table[i], o, option_table[i].otherwise, &ignored);
 }
 
 /* --- words */
 
+static const struct option *find(const char *name)
+{
+    for (size_t i = 0; i < option_count; i++)
+        if (option_table[i].name && strcmp(option_table[i].name, name) == 0)
+            return &option_table[i];
+    return NULL;
+}
+
 /* The known option that begins most like it: all of them do not fit into one line. */
 static const char *nearest(const char *word)
 {
-    static const char *const known[] = {
-        "run",     "skip",   "profile", "provider",  "selftest", "prove",     "exit",
-        "cpus",    "serial", "baud",    "soak",      "repeat",   "order",     "guard",
-        "bench",   "list",   "verbose", "x2apic",    "journal",  "upload",    "lava",
-        "screen",  "seed",   "fuzz",    "policy",    "defect",   "cpuid",     "pebs",
-        "program", "path",   "arg",     "crossings", "untraced", "seconds",   "trace-kib",
-        "gdb",     "sample", "period",  "stacks",    "under",    "under-args"};
-    size_t best = 0, best_same = 0;
+    const char *best = "help";
+    size_t best_same = 0;
 
-    for (size_t i = 0; i < sizeof(known) / sizeof(known[0]); i++) {
+    for (size_t i = 0; i < option_count; i++) {
+        const char *name = option_table[i].name;
         size_t same = 0;
 
-        while (known[i][same] && known[i][same] == word[same])
+        while (name && name[same] && name[same] == word[same])
             same++;
         if (same > best_same) {
-            best = i;
+            best = name;
             best_same = same;
         }
     }
-    return known[best];
+    return best;
 }
 
 static bool parse_one(struct options *o, char *word, char *error, size_t error_bytes)
 {
     char *equals = strchr(word, '=');
-    bool unknown = false;
-    const char *wanted;
+    const struct option *option;
+    struct wanted wanted;
 
     if (!equals || equals == word) {
         fmt(error, error_bytes, "option '%.60s' is not of the form key=value", word);
         return false;
     }
     *equals = 0;
-    wanted = set_option(o, word, equals + 1, &unknown);
-    if (unknown)
+    option = find(word);
+    if (!option) {
         fmt(error, error_bytes,
-            "unknown option '%.40s': did you mean %s=? docs/options.md lists them all", word,
+            "unknown option '%.40s': did you mean %s=? help=1 lists them all", word,
             nearest(word));
-    else if (wanted)
+        return false;
+    }
+    if (!take(option, o, equals + 1, &wanted)) {
         fmt(error, error_bytes, "option '%.20s' has the value '%.40s', wanted %s", word,
-            equals + 1, wanted);
-    return !unknown && !wanted;
+            equals + 1, wanted.text);
+        return false;
+    }
+    if (option->given)
+        *((bool *)o + option->given) = true;
+    return true;
 }
 
 static bool is_space(char c)
 {
     return c == ' ' || c == '\t' || c == '\r' || c == '\n';
+}
+
+void options_help(void (*line)(const char *format, ...))
+{
+    char values[80];
+
+    for (size_t i = 0; i < option_count; i++) {
+        const struct option *option = &option_table[i];
+
+        if (!option->name)
+            continue;
+        option_values_text(option, values, sizeof(values));
+        line("# option %s=%s: %s%s%s", option->name, values, option->help,
+             option->otherwise ? "; default " : "", option->otherwise ? option->otherwise : "");
+    }
 }
 
 bool options_parse(struct options *o, const char *text, size_t bytes, char *error,

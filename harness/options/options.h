@@ -37,58 +37,48 @@ struct option_serial {
     unsigned stride; /* bytes from one register to the next */
 };
 
+/* What the user may give stands in harness/options/option_table.c, with ranges and defaults. */
 struct options {
-    char run[OPTION_TEXT_BYTES];   /* run=GLOB[,GLOB...]; empty = all */
-    char skip[OPTION_TEXT_BYTES];  /* skip=GLOB[,GLOB...]: reported as SKIP "by option" */
-    char profile[32];              /* profile=NAME, printed in the banner */
-    enum option_provider provider; /* provider=auto|native|model */
-    enum option_selftest selftest; /* selftest=fail|error|hang|triple|leak|corrupt */
-    enum option_exit exit;         /* exit=return|debug|shutdown */
-    enum option_prove prove;       /* prove=defects|policies: judge the suite by the stand-in */
-    unsigned cpus;                 /* cpus=1..256: processors to use; 0 = not given */
-    /* serial=com1..com4|0xPORT|mem:0xADDRESS[/STRIDE]|acpi, up to four of them, or none. */
+    char run[OPTION_TEXT_BYTES]; /* empty = all */
+    char skip[OPTION_TEXT_BYTES];
+    char profile[32];
+    enum option_provider provider;
+    enum option_selftest selftest;
+    enum option_exit exit;
+    enum option_prove prove;
+    unsigned cpus; /* 0 = not given */
     struct option_serial serial[OPTION_SERIAL_MAX];
     unsigned serials;
-    bool serial_given; /* by the user; otherwise com1, else what ACPI names */
-    uint32_t baud;     /* baud=9600..115200 */
-    bool soak;         /* soak=0|1: long counts */
-    /* soak=TIME, as 90s, 10m, 2h: the whole plan again and again for so long; 0 = once */
-    unsigned soak_seconds;
-    unsigned repeat;  /* repeat=1..1000: runs of each check in a row */
-    bool order_given; /* order=SEED: the checks in an order made from it */
+    bool serial_given; /* otherwise com1, and where there is none what ACPI names */
+    uint32_t baud;
+    bool soak;             /* long counts */
+    unsigned soak_seconds; /* the whole plan again and again for so long; 0 = once */
+    unsigned repeat;
+    bool order_given;
     uint64_t order;
-    unsigned guard; /* guard=SECONDS without a line that end a check in ring 0; 0 = never */
+    unsigned guard; /* seconds; 0 = never */
     bool guard_given;
-    bool bench;   /* bench=0|1: measure instead of judging */
-    bool list;    /* list=0|1: print the checks, run none */
-    bool verbose; /* verbose=0|1: detail lines on passes too */
-    /* screen=auto|console|WIDTHxHEIGHT: who draws text, and in which mode of the graphics. */
+    bool bench, list, help;
     bool screen_console;
     uint16_t screen_width, screen_height; /* 0: the mode that firmware has chosen */
-    bool lava;                            /* lava=0|1: a line for LAVA behind each result */
-    bool journal;                         /* journal=0|1: keep one, and go on with one */
-    bool upload;              /* upload=0|1: send results to the server of a network boot */
-    bool x2apic;              /* x2apic=0|1: switch the local APIC where enumerated */
-    uint64_t seed;            /* seed=N, decimal or 0x */
-    unsigned fuzz;            /* fuzz=N: generated programs, from that seed on; 0 = few */
-    struct option_serial gdb; /* gdb=PORT, as in serial=: GDB debugs the program there */
+    bool lava, journal, upload, x2apic;
+    uint64_t seed;
+    unsigned fuzz; /* programs; 0 = few */
+    struct option_serial gdb;
     bool gdb_given;
-    /* program=NAME: trace this file of the boot volume instead of running checks */
-    char program[128];
-    char path[OPTION_TEXT_BYTES]; /* path=TEXT: what the trace calls it; empty = its name */
+    char program[128];            /* a file of the boot volume; empty = run checks */
+    char path[OPTION_TEXT_BYTES]; /* empty = its name */
     unsigned word_count;          /* the name and the arg=WORDs, %XX decoded, NUL-ended */
     size_t words_bytes;
     char words[OPTION_WORDS_BYTES];
-    bool crossings;            /* crossings=0|1: keep branches from and to the kernel */
-    bool untraced;             /* untraced=0|1: run it without a trace */
-    enum option_sample sample; /* sample=none|instructions|branches: profile the program */
-    bool stacks;               /* stacks=0|1: each with the chain of its frame pointers */
-    uint64_t period;    /* period=N: events a sample; prime, so that no loop keeps step */
-    unsigned seconds;   /* seconds=N: end the program then; 0 = never */
-    unsigned trace_kib; /* trace-kib=N: memory for the trace; 0 = as much as is sensible */
-    /* under=PATH: start this EFI program of the volume on top of the model, which stays */
-    char under[OPTION_TEXT_BYTES];
-    char under_args[OPTION_WORDS_BYTES]; /* under-args=TEXT, %XX decoded; several are joined */
+    bool crossings, untraced;
+    enum option_sample sample;
+    bool stacks;
+    uint64_t period;
+    unsigned seconds;                    /* 0 = never */
+    unsigned trace_kib;                  /* 0 = as much as is sensible */
+    char under[OPTION_TEXT_BYTES];       /* an EFI program to start on top of the model */
+    char under_args[OPTION_WORDS_BYTES]; /* decoded, joined by blanks */
     unsigned model_words;
     char model_word[OPTION_MODEL_WORDS][64]; /* "policy=wrap:after", "defect=x", "cpuid=..." */
 };
@@ -101,6 +91,9 @@ void options_default(struct options *o);
  */
 bool options_parse(struct options *o, const char *text, size_t bytes, char *error,
                    size_t error_bytes);
+
+/* One line an option, for help=1. */
+void options_help(void (*line)(const char *format, ...) __attribute__((format(printf, 1, 2))));
 
 /* Shell-style pattern (* and ?) against a comma-separated list; true when any matches. */
 bool glob_list_match(const char *globs, const char *name);

@@ -121,8 +121,11 @@ bool harness_begin(void)
     suite.platform->take_over_bare(machine_ask, NULL);
     print_banner();
     identity_print();
-    if (suite.options->list) {
-        list_checks();
+    if (suite.options->list || suite.options->help) {
+        if (suite.options->list)
+            list_checks();
+        if (suite.options->help)
+            options_help(out_line);
         print_end(&(struct tally){0}, "skip");
         return false;
     }

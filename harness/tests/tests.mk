@@ -83,9 +83,8 @@ HOST_TESTS += test_format
 test_format_SRCS = $(UNIT)/test_format.c harness/check/format.c
 
 HOST_TESTS += test_options
-test_options_SRCS = $(UNIT)/test_options.c harness/options/options.c \
-    harness/options/option_outputs.c harness/options/option_pace.c \
-    harness/options/options_program.c harness/check/format.c
+OPTIONS_SRCS := $(wildcard harness/options/*.c) harness/check/format.c
+test_options_SRCS = $(UNIT)/test_options.c $(OPTIONS_SRCS)
 HOST_TESTS += test_ds_range
 test_ds_range_SRCS := $(UNIT)/test_ds_range.c $(FAKE_SRCS) ds/range.c ds/layout.c
 
@@ -196,6 +195,10 @@ test_ds_session_pebs_SRCS := $(UNIT)/test_ds_session_pebs.c $(FAKE_SRCS) $(DS_SR
 
 HOST_TESTS += test_madt
 test_madt_SRCS := $(UNIT)/test_madt.c boot/madt.c
+
+# No test: prints what the image declares, for docs/ and for scripts.
+HOST_TESTS += facts
+facts_SRCS := harness/dev/facts.c $(OPTIONS_SRCS)
 
 # No test: prints a page of docs/ from the model's tables.
 HOST_TESTS += trials_page

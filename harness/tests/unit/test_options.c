@@ -1,7 +1,11 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* Options: every key, bad values that must name word and way out, patterns, arbitrary bytes. */
+#include "harness/options/option_table.h"
 #include "harness/options/options.h"
 #include "harness/tests/fakes/unit.h"
+
+#include <stdarg.h>
+#include <stdio.h>
 
 static struct options options;
 static char error[200];
@@ -75,6 +79,13 @@ static void bad_words(void)
         {"rum=x", "rum"},
         {"rum=x", "did you mean run=?"},
         {"serials=none", "did you mean serial=?"},
+        {"zzz=1", "help=1 lists them all"},
+        {"verbose=1", "unknown option 'verbose'"},
+        {"list=2", "wanted 0 or 1"},
+        {"provider=bochs", "wanted auto, native or model"},
+        {"repeat=0", "wanted a number from 1 to 1000"},
+        {"seed=x", "wanted a number, decimal or 0x"},
+        {"run=", "wanted a text of 1 to 255 characters"},
         {"run", "run"},
         {"=x", "=x"},
         {"run=", "run"},
@@ -250,8 +261,107 @@ static void arbitrary_bytes(void)
     EXPECT(refused > 1000);
 }
 
+/* --- the table */
+
+/* A field of every row lies in the structure, and no name is there twice. */
+static void rows(void)
+{
+    unsigned named = 0;
+
+    for (size_t i = 0; i < option_count; i++) {
+        const struct option *option = &option_table[i];
+        bool has_field = option->kind == OPTION_SWITCH || option->kind == OPTION_NUMBER ||
+                         option->kind == OPTION_CHOICE || option->kind == OPTION_TEXT;
+
+        EXPECT(option->help && option->help[0]);
+        EXPECT_EQ(option->bytes != 0, has_field);
+        EXPECT(option->field + option->bytes <= sizeof(struct options));
+        EXPECT((option->kind == OPTION_OTHER) == (option->set));
+        if (option->kind == OPTION_SWITCH)
+            EXPECT_EQ(option->bytes, sizeof(bool));
+        if (option->kind == OPTION_NUMBER)
+            EXPECT(option->low <= option->high && (option->bytes == 4 || option->bytes == 8));
+        if (option->kind == OPTION_HEADING)
+            continue;
+        named++;
+        for (size_t other = 0; other < i; other++)
+            EXPECT(!option_table[other].name ||
+                   strcmp(option_table[other].name, option->name) != 0);
+    }
+    EXPECT(named > 30);
+}
+
+/* What a row says it takes is what it takes; a default is taken as if it were given. */
+static void rows_keep_their_word(void)
+{
+    char text[100];
+
+    for (size_t i = 0; i < option_count; i++) {
+        const struct option *option = &option_table[i];
+
+        if (option->otherwise) {
+            snprintf(text, sizeof(text), "%s=%s", option->name, option->otherwise);
+            EXPECT(parse(text));
+        }
+        if (option->kind != OPTION_NUMBER)
+            continue;
+        snprintf(text, sizeof(text), "%s=%lu", option->name, (unsigned long)option->high);
+        EXPECT(parse(text));
+        snprintf(text, sizeof(text), "%s=%lu", option->name, (unsigned long)option->high + 1);
+        EXPECT(parse(text) == (option->high == UINT64_MAX && option->low == 0));
+        if (option->low == 0)
+            continue;
+        snprintf(text, sizeof(text), "%s=%lu", option->name, (unsigned long)option->low - 1);
+        EXPECT(!parse(text));
+    }
+    /* A default is nothing that the user gave. */
+    ASSERT(parse(""));
+    EXPECT(!options.serial_given && !options.gdb_given && !options.order_given &&
+           !options.guard_given);
+    EXPECT_STR(options.profile, "hardware");
+    EXPECT(options.journal && options.upload && options.stacks && !options.list);
+    EXPECT_EQ(options.baud, 115200);
+    ASSERT(parse("serial=com1"));
+    EXPECT(options.serial_given);
+}
+
+static char help_text[16384];
+
+static void keep_line(const char *format, ...)
+{
+    size_t used = strlen(help_text);
+    va_list arguments;
+
+    va_start(arguments, format);
+    vsnprintf(help_text + used, sizeof(help_text) - used, format, arguments);
+    va_end(arguments);
+    /* What out_line would cut. */
+    EXPECT(strlen(help_text + used) < 200);
+    strcat(help_text, "\n");
+}
+
+static void help_names_all(void)
+{
+    help_text[0] = 0;
+    options_help(keep_line);
+    EXPECT(strstr(help_text, "# option repeat=1..1000: runs of each check"));
+    EXPECT(strstr(help_text, "# option journal=0|1: "));
+    EXPECT(strstr(help_text, "; default 115200\n"));
+    for (size_t i = 0; i < option_count; i++) {
+        char start[60];
+
+        if (!option_table[i].name)
+            continue;
+        snprintf(start, sizeof(start), "# option %s=", option_table[i].name);
+        EXPECT(strstr(help_text, start));
+    }
+}
+
 int main(void)
 {
+    RUN(rows);
+    RUN(rows_keep_their_word);
+    RUN(help_names_all);
     RUN(good_words);
     RUN(bad_words);
     RUN(long_words);

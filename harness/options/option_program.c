@@ -1,8 +1,10 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* The options that name a program to trace or to start, and the words that it gets. */
-#include "harness/options/options_program.h"
+#include "harness/options/option_values.h"
 
 #include "hw/string.h"
+
+static const char not_a_byte[] = "%XX with two hexadecimal digits, not 00, for any byte";
 
 static int hex_digit(char c)
 {
@@ -42,35 +44,54 @@ static const char *add_word(struct options *o, const char *value)
         return "less: 64 words of 2000 bytes in all";
     memcpy(to, value, strlen(value) + 1);
     if (!decode_word(to))
-        return "%XX with two hexadecimal digits, not 00, for any byte";
+        return not_a_byte;
     o->words_bytes += strlen(to) + 1;
     o->word_count++;
     return NULL;
 }
 
-const char *options_set_program(struct options *o, const char *key, const char *value)
+/* The file's name, or what the trace calls it: word 0, by which the program is called. */
+static const char *name_program(struct options *o, char *to, size_t room, const char *value)
 {
-    bool is_path = strcmp(key, "path") == 0;
-    char *to = is_path ? o->path : o->program;
-    size_t room = is_path ? sizeof(o->path) : sizeof(o->program);
-
-    if (strcmp(key, "arg") == 0)
-        return o->word_count ? add_word(o, value) : "a program= before it";
     if (!*value || strlen(value) >= room)
         return "the name of a file, shorter than that";
     memcpy(to, value, strlen(value) + 1);
     if (!decode_word(to))
-        return "%XX with two hexadecimal digits, not 00, for any byte";
-    /* Word 0 is the name by which the program was called; those behind it come later. */
-    if (is_path && o->word_count > 1)
-        return "its place before arg=";
+        return not_a_byte;
     o->word_count = 0;
     o->words_bytes = 0;
     return add_word(o, value);
 }
 
+const char *option_set_program(struct options *o, const char *value)
+{
+    return name_program(o, o->program, sizeof(o->program), value);
+}
+
+const char *option_set_path(struct options *o, const char *value)
+{
+    /* Words behind word 0 would be lost. */
+    if (o->word_count > 1)
+        return "its place before arg=";
+    return name_program(o, o->path, sizeof(o->path), value);
+}
+
+const char *option_set_arg(struct options *o, const char *value)
+{
+    return o->word_count ? add_word(o, value) : "a program= before it";
+}
+
+const char *option_set_under(struct options *o, const char *value)
+{
+    if (!*value || strlen(value) >= sizeof(o->under))
+        return "the path of an EFI program, or next";
+    memcpy(o->under, value, strlen(value) + 1);
+    o->under_args[0] = 0;
+    return decode_word(o->under) ? NULL : not_a_byte;
+}
+
 /* Joined by blanks to one text, which is how an EFI program gets its words. */
-static const char *add_under_words(struct options *o, const char *value)
+const char *option_set_under_args(struct options *o, const char *value)
 {
     size_t used = strlen(o->under_args), bytes = strlen(value);
     char *to = o->under_args + used;
@@ -82,17 +103,5 @@ static const char *add_under_words(struct options *o, const char *value)
     if (used > 0)
         *to++ = ' ';
     memcpy(to, value, bytes + 1);
-    return decode_word(to) ? NULL : "%XX with two hexadecimal digits, not 00, for any byte";
-}
-
-const char *options_set_under(struct options *o, const char *key, const char *value)
-{
-    if (strcmp(key, "under-args") == 0)
-        return add_under_words(o, value);
-    if (!*value || strlen(value) >= sizeof(o->under))
-        return "the path of an EFI program, or next";
-    memcpy(o->under, value, strlen(value) + 1);
-    o->under_args[0] = 0;
-    return decode_word(o->under) ? NULL
-                                 : "%XX with two hexadecimal digits, not 00, for any byte";
+    return decode_word(to) ? NULL : not_a_byte;
 }

@@ -1,8 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/*
- * How often, for how long, in which order and under which guard: soak=, repeat=, order=,
- * guard=.
- */
+/* The options soak=, for how long a run goes, and profile=, by what it is judged. */
 #include "harness/check/format.h"
 #include "harness/options/option_values.h"
 #include "hw/string.h"
@@ -28,7 +25,7 @@ static bool parse_time(const char *text, unsigned *seconds)
     return true;
 }
 
-static const char *set_soak(struct options *o, const char *value)
+const char *option_set_soak(struct options *o, const char *value)
 {
     bool plain = (value[0] == '0' || value[0] == '1') && !value[1];
 
@@ -39,26 +36,13 @@ static const char *set_soak(struct options *o, const char *value)
     return NULL;
 }
 
-const char *option_set_pace(struct options *o, const char *key, const char *value)
+const char *option_set_profile(struct options *o, const char *value)
 {
-    uint64_t number;
-
-    if (strcmp(key, "soak") == 0)
-        return set_soak(o, value);
-    if (!option_number(value, &number))
-        return "a number, decimal or 0x";
-    if (strcmp(key, "repeat") == 0) {
-        if (number < 1 || number > 1000)
-            return "a number from 1 to 1000";
-        o->repeat = (unsigned)number;
-    } else if (strcmp(key, "guard") == 0) {
-        if (number > 3600)
-            return "a number of seconds up to 3600";
-        o->guard = (unsigned)number;
-        o->guard_given = true;
-    } else {
-        o->order = number;
-        o->order_given = true;
-    }
+    for (const char *c = value; *c; c++)
+        if (!(*c >= 'a' && *c <= 'z') && !(*c >= '0' && *c <= '9') && *c != '-')
+            return "a name of a-z, 0-9 and -";
+    if (!*value || strlen(value) >= sizeof(o->profile))
+        return "a name of at most 30 characters";
+    fmt(o->profile, sizeof(o->profile), "%s", value);
     return NULL;
 }
