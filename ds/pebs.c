@@ -107,7 +107,7 @@ static enum ds_refusal examine_processor(const struct pebs_config *config)
     format = pebs_format_find(&ds_layout_64, config->pmc->pebs_format);
     if (!format)
         return DS_REFUSED_FORMAT;
-    if (config->groups & ~(format->record_bytes ? 0 : PEBS_GROUP_GPRS))
+    if (config->groups & ~(format->record_bytes ? 0 : PEBS_GROUPS))
         return DS_REFUSED_GROUPS;
     return DS_REFUSED_NONE;
 }

@@ -41,7 +41,7 @@ struct pebs_config {
     bool user, kernel;        /* count at CPL > 0, at CPL 0 */
     const struct pebs_counter *counters;
     size_t counter_count;
-    uint64_t groups;        /* of adaptive records: PEBS_GROUP_GPRS or none */
+    uint64_t groups;        /* of adaptive records: PEBS_GROUP_..., or none */
     bool break_rules;       /* for checks: skip the rules about sizes, alignment, thresholds and
                                the values of counter resets */
     const uint64_t *tables; /* as in struct bts_config */
@@ -101,7 +101,7 @@ bool pebs_full(const struct pebs *pebs);
 /* True when the index has reached the threshold: the interrupt is, or was, on its way. */
 bool pebs_at_threshold(const struct pebs *pebs);
 
-/* Gets the samples one by one, oldest first. */
+/* Gets the samples one by one, oldest first; what a sample points to goes when it returns. */
 typedef void pebs_sink(void *context, const struct pebs_sample *sample);
 
 /*

@@ -66,17 +66,18 @@ const struct pebs_format *pebs_format_find(const struct ds_layout *layout, unsig
 #define GPRS_BYTES    144u
 #define XMMS_BYTES    256u
 #define LBR_BYTES     24u
+_Static_assert(sizeof(struct pebs_branch) == LBR_BYTES, "an entry");
+_Static_assert(PEBS_XMM_COUNT * sizeof(struct pebs_xmm) == XMMS_BYTES, "the registers");
 
-#define GROUPS_MASK (PEBS_GROUP_MEMORY | PEBS_GROUP_GPRS | PEBS_GROUP_XMMS | PEBS_GROUP_LBRS)
-#define LBRS_SHIFT  24
-#define LBRS_MASK   0xFFull
-#define SIZE_SHIFT  48 /* of a record's first word: groups below, size from here on */
+#define LBRS_SHIFT 24
+#define LBRS_MASK  0xFFull
+#define SIZE_SHIFT 48 /* of a record's first word: groups below, size from here on */
 
 static size_t adaptive_bytes(uint64_t groups)
 {
     size_t lbrs = (groups >> LBRS_SHIFT & LBRS_MASK) + 1;
 
-    if (groups & ~(GROUPS_MASK | LBRS_MASK << LBRS_SHIFT))
+    if (groups & ~PEBS_GROUPS)
         return 0;
     return BASIC_BYTES + (groups & PEBS_GROUP_MEMORY ? MEMORY_BYTES : 0) +
            (groups & PEBS_GROUP_GPRS ? GPRS_BYTES : 0) +
@@ -158,8 +159,20 @@ static void read_adaptive(const struct pebs_format *format, const uint8_t *raw, 
         read_word(format, raw, 0x18, PEBS_TSX, &sample->tsx, sample);
         raw += MEMORY_BYTES;
     }
-    if (groups & PEBS_GROUP_GPRS)
+    if (groups & PEBS_GROUP_GPRS) {
         read_registers(format, raw, group_order, sample);
+        raw += GPRS_BYTES;
+    }
+    if (groups & PEBS_GROUP_XMMS) {
+        sample->xmms = raw;
+        sample->valid |= PEBS_XMMS;
+        raw += XMMS_BYTES;
+    }
+    if (groups & PEBS_GROUP_LBRS) {
+        sample->lbrs = raw;
+        sample->lbr_count = (groups >> LBRS_SHIFT & LBRS_MASK) + 1;
+        sample->valid |= PEBS_LBRS;
+    }
 }
 
 bool pebs_next(const struct pebs_format *format, const void *raw, size_t bytes, size_t *at,
@@ -193,4 +206,22 @@ bool pebs_next(const struct pebs_format *format, const void *raw, size_t bytes, 
 uint64_t pebs_sample_address(const struct pebs_sample *sample)
 {
     return sample->valid & PEBS_EVENTING_IP ? sample->eventing_ip : sample->ip;
+}
+
+struct pebs_xmm pebs_sample_xmm(const struct pebs_sample *sample, unsigned i)
+{
+    struct pebs_xmm xmm = {0};
+
+    if (sample->xmms && i < PEBS_XMM_COUNT)
+        memcpy(&xmm, sample->xmms + i * sizeof(xmm), sizeof(xmm));
+    return xmm;
+}
+
+struct pebs_branch pebs_sample_branch(const struct pebs_sample *sample, unsigned i)
+{
+    struct pebs_branch branch = {0};
+
+    if (i < sample->lbr_count)
+        memcpy(&branch, sample->lbrs + i * sizeof(branch), sizeof(branch));
+    return branch;
 }

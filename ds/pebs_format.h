@@ -25,6 +25,8 @@ enum pebs_field {
     PEBS_TSC = 1 << 6,
     PEBS_MEMORY = 1 << 7, /* data address, source and latency */
     PEBS_TSX = 1 << 8,
+    PEBS_XMMS = 1 << 9,
+    PEBS_LBRS = 1 << 10,
 };
 
 /* General registers in the order of their numbers in an instruction. */
@@ -47,7 +49,21 @@ struct pebs_sample {
     uint64_t gprs[PEBS_GPR_COUNT];
     uint64_t status, applicable, tsc;
     uint64_t data_address, data_source, latency, tsx;
+    /* Where they lie in the raw record, which must outlive the sample: too long to copy. */
+    const uint8_t *xmms, *lbrs;
+    unsigned lbr_count;
 };
+
+#define PEBS_XMM_COUNT 16
+struct pebs_xmm {
+    uint64_t low, high;
+};
+struct pebs_branch {
+    uint64_t from, to, info; /* as in the registers of the last-branch stack */
+};
+/* Register or branch number i, newest first; all 0 where the record has none. */
+struct pebs_xmm pebs_sample_xmm(const struct pebs_sample *sample, unsigned i);
+struct pebs_branch pebs_sample_branch(const struct pebs_sample *sample, unsigned i);
 
 /* Where a fixed format has a quadword; 0 = nowhere (all of these lie behind the registers). */
 struct pebs_format {
@@ -67,6 +83,10 @@ const struct pebs_format *pebs_format_find(const struct ds_layout *layout, unsig
 #define PEBS_GROUP_GPRS   (1ull << 1)
 #define PEBS_GROUP_XMMS   (1ull << 2)
 #define PEBS_GROUP_LBRS   (1ull << 3) /* their number less one in bits 31:24 */
+/* The group of so many branches, 1 to 256. */
+#define PEBS_GROUP_BRANCHES(count) (PEBS_GROUP_LBRS | ((count)-1ull) << 24)
+#define PEBS_GROUPS                                                                            \
+    (PEBS_GROUP_MEMORY | PEBS_GROUP_GPRS | PEBS_GROUP_XMMS | PEBS_GROUP_BRANCHES(256))
 
 /* The longest record that there is: every group, 256 branches. */
 #define PEBS_RECORD_MOST (32u + 32u + 144u + 256u + 256u * 24u)

@@ -108,7 +108,7 @@ struct session_sampling {
     const struct pebs_counter *counters;
     size_t counter_count;
     bool user, kernel;
-    uint64_t groups; /* of adaptive records: PEBS_GROUP_GPRS or none */
+    uint64_t groups; /* of adaptive records: PEBS_GROUP_..., or none */
     bool suspended;  /* do not start yet: one resume is owed */
     /* NULL with a threshold: the overflow suspends the session and sets a flag. */
     session_sampled *sampled;

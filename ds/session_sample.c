@@ -58,7 +58,7 @@ static size_t sample_bytes(uint64_t groups, const char **missing)
         return 0;
     *missing = NULL;
     /* Groups that are not known are refused later, with their own reason. */
-    return pebs_format_bytes(format, groups & PEBS_GROUP_GPRS);
+    return pebs_format_bytes(format, groups & PEBS_GROUPS);
 }
 
 enum ds_error session_sample(const struct session_sampling *request,

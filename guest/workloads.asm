@@ -38,6 +38,7 @@ PAGE_JCC_CROSSING
 %include "guest/task.asm"
 %include "guest/program.asm"
 %include "guest/script.asm"
+%include "guest/vector.asm"
 %include "guest/count.asm"
 %include "guest/bench.asm"
 PAGE_JMP_CROSSING

@@ -180,6 +180,27 @@ CHECK(select, .name = "bts.lbr.select", .clauses = "CPL-06", .kind = CHARACTERIS
     run_observe(run, "bts.lbr-select", records[1] == records[0] ? "lbr-only" : "bts-too");
 }
 
+/*
+ * Whoever gives each task a stack of its own writes it back whole, the newest entry's number
+ * with it: SDM Vol. 4 lists the register as R/W from the Core microarchitecture on.
+ */
+CHECK(top_written, .name = "bts.lbr.top_written", .clauses = "LBR-04", .kind = MUST,
+      .needs = NEED_BTS)
+{
+    struct lbr before, after;
+
+    need_stack(run);
+    read_stack(&before);
+    for (unsigned top = 0; top < before.depth; top++) {
+        EXPECT_EQ(run, msr_write_try(MSR_LASTBRANCH_TOS, top), 0, "vector of the write");
+        read_stack(&after);
+        EXPECT_EQ(run, after.top, top, "number of the newest entry");
+    }
+    msr_write_try(MSR_LASTBRANCH_TOS, before.top);
+    read_stack(&after);
+    EXPECT(run, memcmp(&before, &after, sizeof(before)) == 0, "the entries have changed");
+}
+
 /* Some processors clear TR when FREEZE_LBRS_ON_PMI is set. */
 CHECK(freeze_and_tr, .name = "bts.lbr.freeze_and_tr", .clauses = "LBR-05", .kind = CHARACTERISE,
       .needs = NEED_BTS)

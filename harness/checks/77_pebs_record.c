@@ -363,35 +363,3 @@ CHECK(adaptive_bit, .name = "pebs.record.adaptive_bit", .clauses = "ENUM-09", .k
     }
     run_observe(run, "pebs.adaptive-bit", exists ? "exists" : "reserved");
 }
-
-/*
- * Whose branches would they be? With the stack off every entry is 0, or the group is refused.
- */
-CHECK(foreign_branches, .name = "pebs.record.branch_group", .clauses = "PEBS-07", .kind = MUST,
-      .needs = NEED_PEBS)
-{
-    const uint64_t groups = PEBS_GROUP_LBRS | 3ull << 24; /* four entries */
-    const struct workload *w = trace_find(run, "call.register");
-    const size_t entries = 4 * 24;
-    struct counting c;
-    struct sampling s;
-    int vector;
-
-    if (!capability()->pmc.pebs_baseline)
-        gate_pebs(run, "4");
-    counting_open(run, &c);
-    vector = pmc_pebs_data_write(groups);
-    pmc_pebs_data_write(0);
-    if (vector || !c.pmc.pebs_baseline) {
-        EXPECT(run, vector == VECTOR_GP, "without the group the write raises vector %d",
-               vector);
-        return;
-    }
-    sampling_open(run, &s, &(struct sampling_setup){.groups = groups, .bare = true});
-    sampling_add(&s, 0, PMC_INSTRUCTIONS, PMC_USR, 3, 3);
-    sampling_workload(&s, w, 3, NULL);
-    REQUIRE(run, sampling_count(&s) > 0, "no record");
-    for (size_t i = 0; i < entries; i++)
-        EXPECT(run, ((const uint8_t *)(uintptr_t)s.base)[s.record_bytes - entries + i] == 0,
-               "byte %zu of the branches is not 0 with the stack off", i);
-}

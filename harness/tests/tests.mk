@@ -109,9 +109,10 @@ record_ptrace_SRCS = harness/tests/traced/record_ptrace.c
 HOST_TESTS += test_model_store
 test_model_store_SRCS := $(UNIT)/test_model_store.c $(addprefix hw/model/,bts/record.c \
     bts/record_filter.c bts/delayed_store.c bts/dropped_records.c host/msr.c \
-    bts/branch_stack.c perfmon/perfmon.c perfmon/count.c perfmon/pebs.c processor/decode.c \
-    processor/opcodes.c processor/walk.c processor/watch.c processor/state.c trial/config.c \
-    trial/policy.c trial/defect.c)
+    bts/branch_stack.c perfmon/perfmon.c perfmon/count.c perfmon/pebs.c \
+    perfmon/pebs_groups.c \
+    processor/decode.c processor/opcodes.c processor/walk.c processor/watch.c \
+    processor/state.c trial/config.c trial/policy.c trial/defect.c)
 HOST_TESTS += test_model_lbr
 test_model_lbr_SRCS := $(UNIT)/test_model_lbr.c $(filter-out \
     %/test_model_store.c,$(test_model_store_SRCS))
@@ -136,7 +137,7 @@ test_model_events_SRCS := $(UNIT)/test_model_events.c $(addprefix \
     processor/syscall.c processor/system.c processor/operand.c processor/segment.c \
     processor/state.c processor/walk.c processor/watch.c processor/decode.c \
     processor/opcodes.c trial/config.c trial/policy.c trial/defect.c perfmon/perfmon.c \
-    perfmon/count.c perfmon/pebs.c)
+    perfmon/count.c perfmon/pebs.c perfmon/pebs_groups.c bts/branch_stack.c)
 WTR_PARTS := $(filter-out %/main.c %/space_files.c,$(wildcard harness/wtr/*/*.c)) \
     harness/oracle/decode.c
 HOST_TESTS += test_wtr_format test_wtr_fuzz test_wtr_fuzz_elf

@@ -74,7 +74,7 @@ static void test_refuses_groups(void)
         expect_refused(DS_REFUSED_GROUPS);
         start_with(4);
         config.groups = 1ull << bit;
-        if (config.groups != PEBS_GROUP_GPRS)
+        if (config.groups & ~PEBS_GROUPS)
             expect_refused(DS_REFUSED_GROUPS);
     }
 }
@@ -218,6 +218,36 @@ static void test_samples(void)
         EXPECT_EQ(memory.area.pebs_base | memory.area.pebs_reset[0], 0);
         EXPECT_EQ(fake.area_moves + fake.sampling_crashes, 0);
     }
+}
+
+/* Every group at once, made by hand: each is found behind the one before it. */
+static void test_long_record(void)
+{
+    const struct pebs_format *format = pebs_format_find(&ds_layout_64, 4);
+    uint64_t raw[4 + 4 + 18 + 32 + 2 * 3];
+    const unsigned xmms = 4 + 4 + 18, lbrs = xmms + 32;
+    struct pebs_sample sample;
+    size_t at = 0;
+
+    for (unsigned i = 1; i < sizeof(raw) / 8; i++)
+        raw[i] = i;
+    raw[0] = PEBS_GROUP_MEMORY | PEBS_GROUP_GPRS | PEBS_GROUP_XMMS | PEBS_GROUP_BRANCHES(2) |
+             (uint64_t)sizeof(raw) << 48;
+    EXPECT(pebs_next(format, raw, sizeof(raw), &at, &sample));
+    EXPECT_EQ(at, sizeof(raw));
+    EXPECT_EQ(sample.lbr_count, 2);
+    EXPECT(sample.valid & PEBS_XMMS && sample.valid & PEBS_LBRS);
+    EXPECT_EQ(pebs_sample_xmm(&sample, 15).high, xmms + 31);
+    EXPECT_EQ(pebs_sample_xmm(&sample, 16).low, 0);
+    EXPECT_EQ(pebs_sample_branch(&sample, 0).from, lbrs);
+    EXPECT_EQ(pebs_sample_branch(&sample, 1).info, lbrs + 5);
+    EXPECT_EQ(pebs_sample_branch(&sample, 2).to, 0);
+    raw[0] &= ~PEBS_GROUP_XMMS; /* the size is then that of other groups */
+    at = 0;
+    EXPECT(!pebs_next(format, raw, sizeof(raw), &at, &sample));
+    raw[0] = (uint64_t)32 << 48;
+    EXPECT(pebs_next(format, raw, sizeof(raw), &at, &sample));
+    EXPECT_EQ(pebs_sample_xmm(&sample, 0).low, 0);
 }
 
 /* Without its registers an adaptive record is the first group alone. */
@@ -417,6 +447,7 @@ int main(void)
     RUN(test_refuses_resets);
     RUN(test_refuses_buffers);
     RUN(test_samples);
+    RUN(test_long_record);
     RUN(test_basic_group);
     RUN(test_period_goes_on);
     RUN(test_full);

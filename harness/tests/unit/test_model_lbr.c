@@ -38,7 +38,9 @@ static void test_branch_stack(void)
     EXPECT(msr_read(&cpu, 0x6C2, &value));
     EXPECT_EQ(value, 0x102);
     EXPECT(!msr_read(&cpu, 0x690, &value));
-    EXPECT(!msr_write(&cpu, 0x1C9, 0));
+    EXPECT(msr_write(&cpu, 0x1C9, 18)); /* as wide as the stack is deep */
+    EXPECT(msr_read(&cpu, 0x1C9, &value));
+    EXPECT_EQ(value, 2);
     EXPECT(!msr_write(&cpu, 0x1C8, 0x200));
     /* Kept out: Jcc by its class, anything by the ring it ends in. */
     for (unsigned bit = 0; bit < 9; bit++) {
@@ -56,6 +58,19 @@ static void test_branch_stack(void)
     jump.kind = TRANSFER_DEBUG;
     record_transfer(&cpu, &jump);
     EXPECT_EQ(cpu.lbr_top, 0);
+}
+
+/* A kernel writes 0, asks CPUID and reads; and it may offer an update. */
+static void test_microcode(void)
+{
+    uint64_t value;
+
+    cpu = (struct model_cpu){0};
+    EXPECT(msr_write(&cpu, 0x8B, 5));
+    EXPECT(msr_read(&cpu, 0x8B, &value));
+    EXPECT_EQ(value, 5);
+    EXPECT(msr_write(&cpu, 0x79, 0x100000));
+    EXPECT(!msr_read(&cpu, 0x79, &value));
 }
 
 /* What a PMI freezes, in both ways. */
@@ -97,6 +112,7 @@ static void test_freeze(void)
 int main(void)
 {
     RUN(test_branch_stack);
+    RUN(test_microcode);
     RUN(test_freeze);
     UNIT_END();
 }

@@ -109,8 +109,9 @@ bool branch_stack_write(struct model_cpu *cpu, uint32_t index, uint64_t value)
     uint64_t *to = stack_register(cpu, index);
     bool reserved = index == MSR_LBR_SELECT && value & ~(uint64_t)SELECT_ALL;
 
-    if (!to || index == MSR_LBR_TOP || reserved)
+    if (!to || reserved || (index == MSR_LBR_TOP && defect(DEFECT_LBR_TOP_READ_ONLY)))
         return fault_raise(cpu, VECTOR_GP, 0);
-    *to = value;
+    /* Whoever switches tasks puts the newest entry's number back with the entries. */
+    *to = index == MSR_LBR_TOP ? value % LBR_DEPTH : value;
     return true;
 }

@@ -26,8 +26,12 @@
 #define EXTENDED_ECX_SVM   (1u << 2)
 #define CR4_OSXSAVE        (1ull << 18)
 
-static void features(const struct model_cpu *cpu, struct cpuid_result *r)
+/* Newer than any that a driver would ask for. */
+#define UPDATE_REVISION 0x7FFFFFFFull
+
+static void features(struct model_cpu *cpu, struct cpuid_result *r)
 {
+    cpu->update_signature = UPDATE_REVISION << 32;
     if (gate_closed[GATE_NETBURST])
         r->eax = NETBURST_SIGNATURE;
     r->edx |= EDX_DS;

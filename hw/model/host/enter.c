@@ -146,6 +146,11 @@ static void build_msr_map(uint8_t *map)
     for (size_t i = 0; i < sizeof(kept) / sizeof(kept[0]); i++)
         for (uint32_t k = 0; k < kept[i].count; k++)
             intercept_msr(map, kept[i].first + k);
+    /* Of another vendor's processors the registers mean something else. */
+    if (cpuid(0, 0).ecx == VENDOR_ECX_INTEL) {
+        intercept_msr(map, MSR_UPDATE_TRIGGER);
+        intercept_msr(map, MSR_UPDATE_SIGNATURE);
+    }
 }
 
 static struct model_cpu *build(void *memory, uint64_t top_of_ram)

@@ -3,8 +3,8 @@
  * The model-specific registers that the model keeps.
  *
  * Which bits exist and what faults: SDM Vol. 3, "IA32_DEBUGCTL MSR"; SDM Vol. 4,
- * IA32_MISC_ENABLE, IA32_DS_AREA; SDM Vol. 2, "WRMSR".
- */
+ * IA32_MISC_ENABLE, IA32_DS_AREA; SDM Vol. 2, "WRMSR"; SDM Vol. 3, "Microcode Update
+ * Facilities". */
 #include "hw/model/processor/cpu.h"
 #include "hw/model/trial/defect.h"
 #include "hw/model/trial/feature_gate.h"
@@ -199,6 +199,9 @@ bool msr_read(struct model_cpu *cpu, uint32_t index, uint64_t *value)
     case MSR_SMI_COUNT:
         *value = (uint32_t)cpu->smi_count;
         return true;
+    case MSR_UPDATE_SIGNATURE:
+        *value = cpu->update_signature;
+        return true;
     case MSR_DEBUGCTL:
         *value = by_family() ? to_netburst(cpu->debugctl) : cpu->debugctl;
         return true;
@@ -235,6 +238,11 @@ bool msr_write(struct model_cpu *cpu, uint32_t index, uint64_t value)
     case MSR_PEBS_ENABLE:
     case MSR_PEBS_DATA:
         return perfmon_write(cpu, index, value);
+    case MSR_UPDATE_TRIGGER: /* no update is for this processor, and none is loaded */
+        return true;
+    case MSR_UPDATE_SIGNATURE:
+        cpu->update_signature = value;
+        return true;
     case MSR_DEBUGCTL:
         if (by_family() && value & ~NETBURST_BITS)
             return fault_raise(cpu, VECTOR_GP, 0);

@@ -151,19 +151,10 @@ static bool ring_counts(const struct counting *counting, unsigned cpl)
     return counting->rings & (inner ? RING_0 : RINGS_OUTER);
 }
 
-static uint64_t ticks(void)
-{
-    uint32_t low, high;
-
-    __asm__ volatile("rdtsc" : "=a"(low), "=d"(high));
-    return (uint64_t)high << 32 | low;
-}
-
 void count_cycles(struct model_cpu *cpu)
 {
     struct perfmon *perf = &cpu->perf;
-    uint64_t now = ticks(), passed = now - perf->cycles_until;
-
+    uint64_t now = perfmon_ticks(), passed = now - perf->cycles_until;
     perf->cycles_until = now;
     for (unsigned i = 0; i < COUNTERS; i++)
         if (perf->live >> i & 1 && perf->counting[i].event == COUNT_CYCLES && !cpu->halted &&

@@ -21,10 +21,8 @@ enum {
     FIELD_THRESHOLD,
     FIELD_RESET
 };
-enum { WORDS_MAX = 4 + 4 + 18 };
+enum { NARROW_WORDS = 10, WORDS_AT_ONCE = 64 };
 enum { FORMAT_DEFAULT = 3, FORMAT_ADAPTIVE = 4, FORMAT_OFF = 5 };
-enum { DATA_MEMORY = 1, DATA_REGISTERS = 2 };
-enum { STATE_FLAGS = 16, STATE_RIP, STATE_WORDS };
 
 #define CAPABILITY_TRAP      (1ull << 6)
 #define CAPABILITY_REGISTERS (1ull << 7)
@@ -53,7 +51,7 @@ bool pebs_set_format(const char *name)
     return true;
 }
 
-static bool trap_like(void)
+bool pebs_trap_like(void)
 {
     return policy(POLICY_PEBS_TRAP) == PEBS_TRAP_LIKE;
 }
@@ -77,7 +75,7 @@ uint64_t pebs_capabilities(void)
     uint64_t code = format;
     if (defect(DEFECT_PEBS_FORMAT_LIES))
         code = format ? format - 1u : 1;
-    return (trap_like() ? CAPABILITY_TRAP : 0) | CAPABILITY_REGISTERS | code << 8 |
+    return (pebs_trap_like() ? CAPABILITY_TRAP : 0) | CAPABILITY_REGISTERS | code << 8 |
            (format == FORMAT_ADAPTIVE ? CAPABILITY_BASELINE : 0);
 }
 
@@ -170,13 +168,15 @@ static void state_now(const struct model_cpu *cpu, uint64_t state[STATE_WORDS])
 void pebs_before(struct model_cpu *cpu)
 {
     state_now(cpu, cpu->perf.before);
+    if (!pebs_trap_like() && format == FORMAT_ADAPTIVE)
+        pebs_save_xmm(cpu->perf.xmm_before);
 }
 
 static void record_state(const struct model_cpu *cpu, const struct retired *r,
                          uint64_t state[STATE_WORDS])
 {
     state_now(cpu, state);
-    for (unsigned i = 0; i < STATE_WORDS && !trap_like(); i++)
+    for (unsigned i = 0; i < STATE_WORDS && !pebs_trap_like(); i++)
         state[i] = cpu->perf.before[i];
     if (defect(DEFECT_PEBS_IP_OF_INSN))
         state[STATE_RIP] = r->linear;
@@ -195,23 +195,6 @@ static uint64_t eventing_ip(const struct model_cpu *cpu, const struct retired *r
     return defect(DEFECT_PEBS_EVENTING_NEXT) ? current_rip(cpu) : r->linear;
 }
 
-static uint64_t ticks(void)
-{
-    uint32_t low, high;
-
-    __asm__ volatile("rdtsc" : "=a"(low), "=d"(high));
-    return (uint64_t)high << 32 | low;
-}
-
-static uint64_t counter_bits(unsigned places)
-{
-    uint64_t bits = 0;
-
-    for (unsigned i = 0; i < COUNTERS; i++)
-        bits |= places >> i & 1 ? counter_bit(i) : 0;
-    return bits;
-}
-
 /* Formats 0 to 3: each adds to the one before it. */
 static void fill_fixed(const struct model_cpu *cpu, const uint64_t state[STATE_WORDS],
                        unsigned due, const struct retired *r, uint64_t *words)
@@ -222,13 +205,13 @@ static void fill_fixed(const struct model_cpu *cpu, const uint64_t state[STATE_W
     *words++ = state[STATE_RIP];
     for (unsigned i = 0; i < 16; i++)
         *words++ = state[i < 8 ? order[i] : i];
-    *words++ = format == 3 ? counter_bits(due) : cpu->perf.status;
+    *words++ = format == 3 ? perfmon_bits(due) : cpu->perf.status;
     *words++ = 0; /* data linear address: none of these events has one */
     *words++ = 0; /* data source */
     *words++ = 0; /* latency */
     *words++ = eventing_ip(cpu, r);
     *words++ = 0; /* transaction abort */
-    *words = ticks();
+    *words = perfmon_ticks();
 }
 
 /* Words of a record by its format; the record of 4-byte fields ends with ESP. */
@@ -236,55 +219,32 @@ static unsigned fixed_words(const struct area *area)
 {
     static const uint8_t count[] = {18, 22, 24, 25};
 
-    return area->field_bytes == 4 ? 10 : count[format];
+    return area->field_bytes == 4 ? NARROW_WORDS : count[format];
 }
 
-/* A counter without the bit has records of the first group alone. */
-static bool groups_wanted(const struct perfmon *perf, unsigned due)
+/* A record may be longer than a page: two of them are all that one write takes. */
+static bool write_wide(struct model_cpu *cpu, uint64_t linear, const uint64_t *words,
+                       unsigned count, unsigned access)
 {
-    if (defect(DEFECT_PEBS_GROUPS))
-        return true;
-    for (unsigned i = 0; i < COUNTERS; i++)
-        if (due >> i & 1 &&
-            (i < GENERAL_COUNTERS
-                 ? perf->select[i] & SELECT_ADAPTIVE
-                 : perf->fixed_control & FIXED_ADAPTIVE << 4 * (i - GENERAL_COUNTERS)))
-            return true;
-    return false;
-}
+    for (unsigned at = 0; at < count; at += WORDS_AT_ONCE) {
+        unsigned some = count - at < WORDS_AT_ONCE ? count - at : WORDS_AT_ONCE;
 
-static unsigned fill_adaptive(const struct model_cpu *cpu, const uint64_t state[STATE_WORDS],
-                              unsigned due, const struct retired *r, uint64_t *words)
-{
-    static const uint8_t order[] = {RAX, RCX, RDX, RBX, RSP, RBP, RSI, RDI};
-    uint64_t groups = groups_wanted(&cpu->perf, due) ? cpu->perf.pebs_data : 0;
-    unsigned at = 1;
-
-    words[at++] = eventing_ip(cpu, r);
-    words[at++] = counter_bits(due);
-    words[at++] = ticks();
-    if (groups & DATA_MEMORY)
-        for (unsigned i = 0; i < 4; i++)
-            words[at++] = 0;
-    if (groups & DATA_REGISTERS) {
-        words[at++] = state[STATE_FLAGS];
-        words[at++] = state[STATE_RIP];
-        for (unsigned i = 0; i < 16; i++)
-            words[at++] = state[i < 8 ? order[i] : i];
+        if (!guest_write(cpu, linear + 8 * at, words + at, 8 * some, access))
+            return false;
     }
-    words[0] = groups | (uint64_t)(8 * at) << 48;
-    return at;
+    return true;
 }
 
 static bool write_record(struct model_cpu *cpu, const struct area *area, const uint64_t *words,
                          unsigned count, unsigned access)
 {
-    uint8_t bytes[8 * WORDS_MAX];
+    uint32_t narrow[NARROW_WORDS];
 
+    if (area->field_bytes == 8)
+        return write_wide(cpu, area->index, words, count, access);
     for (unsigned i = 0; i < count; i++)
-        for (unsigned b = 0; b < area->field_bytes; b++)
-            bytes[i * area->field_bytes + b] = (uint8_t)(words[i] >> (8 * b));
-    return guest_write(cpu, area->index, bytes, count * area->field_bytes, access);
+        narrow[i] = (uint32_t)words[i];
+    return guest_write(cpu, area->index, narrow, 4 * count, access);
 }
 
 static bool write_index(struct model_cpu *cpu, const struct area *area, uint64_t index,
@@ -327,7 +287,7 @@ static void reload(struct perfmon *perf, const struct area *area, unsigned due)
             perf->value[i] =
                 defect(DEFECT_PEBS_RESET_IGNORED) ? 0 : reset_value(area->reset[i]);
     if (policy(POLICY_PEBS_STATUS) == STATUS_CLEARED)
-        perf->status &= ~counter_bits(due);
+        perf->status &= ~perfmon_bits(due);
 }
 
 /* For a defect. */
@@ -346,14 +306,14 @@ static enum pebs_outcome store(struct model_cpu *cpu, unsigned due, const struct
 {
     struct perfmon *perf = &cpu->perf;
     struct area area;
-    uint64_t words[WORDS_MAX] = {0}, state[STATE_WORDS];
+    uint64_t *words = perf->record, state[STATE_WORDS];
 
     if (!read_area(cpu, &area, due, access))
         return PEBS_FAULT;
     record_state(cpu, r, state);
     unsigned count;
     if (area.field_bytes == 8 && format == FORMAT_ADAPTIVE) {
-        count = fill_adaptive(cpu, state, due, r, words);
+        count = pebs_fill_groups(cpu, state, due, eventing_ip(cpu, r), words);
     } else {
         count = fixed_words(&area);
         fill_fixed(cpu, state, due, r, words);

@@ -14,7 +14,6 @@
 #define CONTROL_GENERAL    ((1ull << GENERAL_COUNTERS) - 1) /* of the global control */
 #define CONTROL_ALL        (CONTROL_GENERAL | ((1ull << FIXED_COUNTERS) - 1) << FIXED_SHIFT)
 #define FIXED_CONTROL_BITS ((1ull << 4 * FIXED_COUNTERS) - 1)
-#define PEBS_DATA_BITS     3ull /* memory information, registers */
 
 #define STATUS_UNCORE    (1ull << 61)
 #define STATUS_CHANGED   (1ull << 63)

@@ -52,6 +52,11 @@ struct counting {
     bool interrupts;
 };
 
+/* What a record may hold of the registers: the general ones in encoding order, RFLAGS, RIP. */
+enum { STATE_FLAGS = 16, STATE_RIP, STATE_WORDS };
+enum { XMM_WORDS = 32, PEBS_BRANCHES_MAX = 256, BRANCH_WORDS = 3 };
+#define PEBS_WORDS_MAX (4 + 4 + STATE_WORDS + XMM_WORDS + PEBS_BRANCHES_MAX * BRANCH_WORDS)
+
 struct perfmon {
     uint64_t control, status, fixed_control, pebs_enable, pebs_data;
     uint64_t select[GENERAL_COUNTERS];
@@ -64,8 +69,9 @@ struct perfmon {
     /* Events that an armed counter still lets pass: the processor needs time to arm. */
     uint8_t arming[COUNTERS];
     uint8_t level; /* whose condition held at the last instruction, for EDGE */
-    /* Registers in encoding order, RFLAGS and RIP, before the instruction; while armed. */
-    uint64_t before[18];
+    /* Registers before the instruction; while armed. */
+    uint64_t before[STATE_WORDS], xmm_before[XMM_WORDS];
+    uint64_t record[PEBS_WORDS_MAX]; /* that is being made: too much for the host's stack */
     bool changed; /* a control was written: counting and live are those before it */
 };
 
@@ -82,6 +88,22 @@ static inline uint64_t counter_bit(unsigned counter)
 {
     return counter < GENERAL_COUNTERS ? 1ull << counter
                                       : 1ull << (FIXED_SHIFT + counter - GENERAL_COUNTERS);
+}
+
+/* The counters in places as bits of the global registers. */
+static inline uint64_t perfmon_bits(unsigned places)
+{
+    uint64_t bits = 0;
+    for (unsigned i = 0; i < COUNTERS; i++)
+        bits |= places >> i & 1 ? counter_bit(i) : 0;
+    return bits;
+}
+
+static inline uint64_t perfmon_ticks(void)
+{
+    uint32_t low, high;
+    __asm__ volatile("rdtsc" : "=a"(low), "=d"(high));
+    return (uint64_t)high << 32 | low;
 }
 
 /* perfmon.c - registers, and what freezes counters and the branch stack */
@@ -113,6 +135,7 @@ bool pebs_exists(void);
 unsigned pebs_format(void);
 /* By its name, "default" and "off" included; false when there is no such format. */
 bool pebs_set_format(const char *name);
+bool pebs_trap_like(void);        /* a record's registers are those behind the instruction */
 uint64_t pebs_capabilities(void); /* its fields in IA32_PERF_CAPABILITIES */
 #define CAPABILITY_BASELINE (1ull << 14)
 /* With the baseline: this counter's records have the groups that were asked for. */
@@ -125,5 +148,12 @@ enum pebs_outcome { PEBS_STORED, PEBS_SKIPPED, PEBS_FAULT };
 /* One record for all of the counters in due, by their places. */
 enum pebs_outcome pebs_record(struct model_cpu *cpu, unsigned due,
                               const struct retired *retired);
+
+/* pebs_groups.c - what an adaptive record holds */
+#define PEBS_DATA_BITS (15ull | 255ull << 24) /* groups, and how many branches less one */
+void pebs_save_xmm(uint64_t words[XMM_WORDS]);
+/* Words of the record. */
+unsigned pebs_fill_groups(const struct model_cpu *cpu, const uint64_t state[STATE_WORDS],
+                          unsigned due, uint64_t eventing_ip, uint64_t *words);
 
 #endif

@@ -85,7 +85,7 @@ struct model_cpu {
     unsigned linear_bits; /* that the processor implements: 48 or 57 */
 
     /* Registers of the modelled processor. */
-    uint64_t debugctl, ds_area, misc_enable;
+    uint64_t debugctl, ds_area, misc_enable, update_signature;
     uint64_t dr[4], dr6, dr7; /* valid while stepping */
 
     bool stepping;      /* instructions are looked at one by one */

@@ -51,6 +51,8 @@
 /* SDM Vol. 4, "Architectural MSRs"; APM Vol. 2, "SVM Related MSRs". */
 #define MSR_APIC_BASE         0x0000001Bu
 #define MSR_SMI_COUNT         0x00000034u
+#define MSR_UPDATE_TRIGGER    0x00000079u /* of microcode: the address of an update */
+#define MSR_UPDATE_SIGNATURE  0x0000008Bu /* its revision in 63:32, put there by CPUID */
 #define MSR_COUNTER           0x000000C1u /* general counters, 32-bit writes */
 #define MSR_EVENT_SELECT      0x00000186u
 #define MSR_MISC_ENABLE       0x000001A0u

@@ -160,6 +160,8 @@
       "without DS its extensions are enumerated")                                              \
     X(WRAP_32_EARLY, "wrap-32-early", "LAY-02",                                                \
       "32-bit area: wraps where 24 bytes have no room")                                        \
+    X(LBR_TOP_READ_ONLY, "lbr-top-read-only", "LBR-04",                                        \
+      "the number of the newest pair cannot be written")                                       \
     X(LBR_TOP_MOVES, "lbr-top-without-entry", "LBR-02",                                        \
       "TR moves the top of a stack that stands still")                                         \
     X(NETBURST_MASK_FREE, "netburst-mask-ignored", "INT-12",                                   \

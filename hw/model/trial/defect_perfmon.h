@@ -59,6 +59,10 @@
     X(PEBS_FORMAT_LIES, "pebs-format-lies", "ENUM-09", "records are of another format")        \
     X(PEBS_GROUPS, "pebs-adaptive-ignored", "ENUM-09",                                         \
       "adaptive records have their groups without the counter's bit")                          \
+    X(PEBS_XMM_STALE, "pebs-xmm-stale", "PEBS-07",                                             \
+      "the XMM registers of a record are those of the record before it")                       \
+    X(PEBS_XMM_SWAP, "pebs-xmm-swap", "PEBS-07", "halves of XMM registers change places")      \
+    X(PEBS_LBR_OLDEST, "pebs-lbr-oldest", "PEBS-07", "branches of a record: oldest first")     \
     X(PEBS_ABSENT_ENABLED, "pebs-absent-enabled", "ENUM-02",                                   \
       "IA32_PEBS_ENABLE takes bits where PEBS is unavailable")                                 \
     X(PEBS_AFTER_BTS, "pebs-after-bts", "INT-10", "BTS and its interrupt come before PEBS")    \

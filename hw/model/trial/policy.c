@@ -122,6 +122,8 @@ static const struct model_policy table[POLICY_COUNT] = {
                             "events that pass unrecorded between an overflow and its record"},
     [POLICY_PEBS_STATUS] = {"pebs-status", "PEBS-09", "cleared|kept",
                             "what a record leaves of its counter's overflow bit"},
+    [POLICY_PEBS_LBR_OFF] = {"pebs-lbr-off", "LBR-04", "kept|zero",
+                             "branches of a record while the last-branch stack is off"},
 };
 
 size_t model_policy_count(void)
