@@ -123,8 +123,8 @@ static void test_registers(void)
     model_set("pebs", "4");
     EXPECT_EQ(get(0x345), 0x3 | 1 << 6 | 1 << 7 | 4 << 8 | 7 << 12);
     put(0x3F1, 0x70000000F);
-    put(0x3F2, 3);
-    EXPECT(!msr_write(&cpu, 0x3F2, 4));
+    for (unsigned bit = 0; bit < 64; bit++)
+        EXPECT_EQ(msr_write(&cpu, 0x3F2, 1ull << bit), bit < 4 || (bit >= 24 && bit < 32));
     EXPECT_EQ(model_set("pebs", "5"), MODEL_BAD_VALUE);
     EXPECT_EQ(model_set("pebs", "of"), MODEL_BAD_VALUE);
 }
