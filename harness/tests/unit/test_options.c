@@ -276,7 +276,7 @@ static void rows(void)
         EXPECT(option->help && option->help[0]);
         EXPECT_EQ(option->bytes != 0, has_field);
         EXPECT(option->field + option->bytes <= sizeof(struct options));
-        EXPECT((option->kind == OPTION_OTHER) == (option->set));
+        EXPECT((option->kind == OPTION_OTHER) == !!option->set);
         if (option->kind == OPTION_SWITCH)
             EXPECT_EQ(option->bytes, sizeof(bool));
         if (option->kind == OPTION_NUMBER)
