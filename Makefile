@@ -50,7 +50,7 @@ OBJS = $(CSRC:%.c=$(OUT)/obj/%.o) $(ASRC:%.asm=$(OUT)/obj/%.asm.o)
 say = $(if $(V),,@echo '  $(1)' $(2);)
 
 IMAGE = $(OUT)/BOOTX64.EFI
-RUN   = $(PYTHON) harness/run.py --image $(IMAGE) --out $(OUT) --accel $(ACCEL)
+SUITE = $(PYTHON) harness/run.py --image $(IMAGE) --out $(OUT) --accel $(ACCEL)
 
 all: $(IMAGE)
 
@@ -112,7 +112,7 @@ deps:
 	harness/deps.sh $(filter-out deps,$(MAKECMDGOALS))
 
 run-qemu: $(IMAGE)
-	$(RUN) -- $(ARGS)
+	$(SUITE) -- $(ARGS)
 
 trace: $(IMAGE) $(OUT)/wtr
 	@test -n "$(PROG)" || { echo 'usage: make trace PROG=path/to/elf ARGS="..."' >&2; exit 2; }
@@ -130,12 +130,26 @@ gdb: $(IMAGE)
 	@test -n "$(PROG)" || { echo 'usage: make gdb PROG=path/to/elf ARGS="..."' >&2; exit 2; }
 	$(PYTHON) harness/gdb_run.py --image $(IMAGE) --out $(OUT) $(GDB) "$(PROG)" -- $(ARGS)
 
+# Something else on the model, which stays below it.
+CPUS ?= 1
+UNDER_OPTIONS = --image $(IMAGE) --out $(OUT) --cpus $(CPUS) $(FILES:%=--file %)
+under: $(IMAGE)
+	@test -n "$(EFI)" || { echo 'usage: make under EFI=file.efi ARGS="..." FILES="..."' >&2; \
+	    exit 2; }
+	$(PYTHON) harness/under.py $(UNDER_OPTIONS) $(UNDER) "$(EFI)" -- $(ARGS)
+
+# The words of RUN may hold quotes: the shell takes them from the environment.
+linux: $(IMAGE)
+	$(PYTHON) harness/linux.py $(UNDER_OPTIONS) $(if $(KERNEL),--kernel "$(KERNEL)") $(UNDER) \
+	    $(if $(value RUN),--run "$$RUN")
+linux: export RUN := $(value RUN)
+
 # Programs, their branches and what readers should make of them, for other people's tests.
 vectors: $(OUT)/wtr $(OUT)/host/record_ptrace
 	$(PYTHON) harness/vectors/vectors.py --build $(OUT) $(OUT)/vectors
 
 debug: $(IMAGE)
-	$(RUN) --debug -- $(ARGS)
+	$(SUITE) --debug -- $(ARGS)
 
 bench: $(IMAGE)
 	$(PYTHON) harness/dev/bench.py --image $(IMAGE) --out $(OUT) --accel $(ACCEL) -- $(ARGS)
@@ -147,7 +161,7 @@ defects policies: $(IMAGE)
 # The mutants are built and run in $(OUT)/mutants, from a copy of the sources.
 SEED  ?= 1
 N     ?= 20
-FILES ?= model
+mutants: FILES ?= model
 mutants: $(IMAGE)
 	$(PYTHON) harness/dev/mutants.py --out $(OUT) --files $(FILES) --seed $(SEED) --count $(N) \
 	    -- $(ARGS)
@@ -233,6 +247,8 @@ help:
 	@echo 'make trace        PROG=path/to/elf ARGS="...": trace it, to $(OUT)/trace.wtr'
 	@echo 'make profile      PROG=path/to/elf: sample it; EVENT=instructions|branches PERIOD=N'
 	@echo 'make gdb          PROG=path/to/elf ARGS="...": debug it with GDB, its branches recorded'
+	@echo 'make under        EFI=file.efi ARGS="..." FILES="...": start it on the resident model'
+	@echo 'make linux        Linux on it, a shell; RUN="words" FILES="prog ..." CPUS=N KERNEL=path'
 	@echo 'make image        a disk for a USB stick, at $(DISK)'
 	@echo 'make sign         the same, signed for Secure Boot: KEY=db.key CERT=db.pem'
 	@echo 'make debug        the same as run-qemu, waiting for GDB'
@@ -250,5 +266,5 @@ help:
 
 FORCE:
 .PHONY: all deps run-qemu image sign debug bench defects policies fuzz check check-all checked
-.PHONY: wtr host-tests trace profile gdb vectors mutants docs clean help FORCE
+.PHONY: wtr host-tests trace profile gdb under linux vectors mutants docs clean help FORCE
 .DELETE_ON_ERROR:

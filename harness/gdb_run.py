@@ -46,8 +46,7 @@ def free_port():
 def command(args, env, volume, port):
     """QEMU's words.  Away from the terminal's group: Ctrl-C is meant for GDB alone."""
     words = qemu.command(qemu.find_qemu(env), qemu.find_firmware(env), args.out, volume,
-                         args.accel, args.cpu)
-    words[words.index("-m") + 1] = "%dM" % args.memory
+                         args.accel, args.cpu, memory=args.memory)
     # Without nodelay each packet of single bytes would wait for an acknowledgement.
     words += ["-chardev", "socket,id=com2,host=127.0.0.1,port=%d,server=on,wait=off,nodelay=on"
               % port, "-serial", "chardev:com2"]

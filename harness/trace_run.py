@@ -84,26 +84,18 @@ def arguments(words):
     return parse(parser("trace_run.py", __doc__.splitlines()[0]), words)
 
 
-def encoded(text):
-    """Any bytes as one word of the image's options."""
-    return "".join(chr(b) if 33 <= b < 127 and b != 37 else "%%%02X" % b
-                   for b in os.fsencode(text))
-
-
 def volume_name(path):
-    """What the file is called on the volume: its own name where that is plain."""
-    name = Path(path).name
-    plain = re.fullmatch(r"[A-Za-z0-9_][A-Za-z0-9._-]{0,60}", name)
-    return name if plain and name.lower() not in ("efi", "waymark") else "program.elf"
+    """What the file is called on the volume."""
+    return fat.root_name(path, "program.elf")
 
 
 def image_options(args):
     """The lines of waymark.cfg."""
-    path = encoded(Path(args.program).resolve())
+    path = fat.option_word(Path(args.program).resolve())
     if len(path) > 250:
-        path = encoded(Path(args.program).name)
+        path = fat.option_word(Path(args.program).name)
     lines = ["exit=debug", "program=" + volume_name(args.program), "path=" + path]
-    lines += ["arg=" + encoded(word) for word in args.words]
+    lines += ["arg=" + fat.option_word(word) for word in args.words]
     if sum(map(len, lines)) > 3500:
         raise run.Usage("the arguments are longer than 3500 bytes: put them into the program")
     return lines + ["seconds=%d" % args.seconds] + args.option + ["exit=debug"]
@@ -130,8 +122,7 @@ def boot(args, env):
     fat.create(volume, args.image, lines, [(args.program, volume_name(args.program))],
                args.volume * 1024)
     words = qemu.command(qemu.find_qemu(env), qemu.find_firmware(env), out, volume, args.accel,
-                         args.cpu)
-    words[words.index("-m") + 1] = "%dM" % args.memory
+                         args.cpu, memory=args.memory)
     budgets = qemu.Budgets()
     budgets.check, budgets.total = None, args.seconds + 300
     heard = wire.Parser()

@@ -2,6 +2,7 @@
 """The boot volume: a FAT image made, filled and read back with mtools, no mount, no root."""
 
 import os
+import re
 import shutil
 import subprocess
 from pathlib import Path
@@ -37,6 +38,7 @@ def create(volume, image, options, files=(), size_kib=SIZE_KIB):
     """A new volume with the EFI image in the removable-media place and its options beside it.
 
     options is the list of key=value lines for waymark.cfg; files are (path, name in the root).
+    Without an image it is a volume that firmware's shell may start something from.
     """
     volume = Path(volume)
     volume.unlink(missing_ok=True)
@@ -45,10 +47,24 @@ def create(volume, image, options, files=(), size_kib=SIZE_KIB):
     run("mformat", "-C", "-i", volume, "-T", str(size_kib * 2), "-h", "64", "-s", "32",
         "-v", "WAYMARK", "::")
     run("mmd", "-i", volume, "::/EFI", "::/EFI/BOOT")
-    run("mcopy", "-i", volume, image, "::/EFI/BOOT/BOOTX64.EFI")
+    if image:
+        run("mcopy", "-i", volume, image, "::/EFI/BOOT/BOOTX64.EFI")
     run("mcopy", "-i", volume, cfg, "::/EFI/BOOT/waymark.cfg")
     for path, name in files:
         run("mcopy", "-i", volume, path, "::/" + name)
+
+
+def root_name(path, instead):
+    """A file's own name for the root where that is plain and free, else instead."""
+    name = Path(path).name
+    plain = re.fullmatch(r"[A-Za-z0-9_][A-Za-z0-9._-]{0,60}", name)
+    return name if plain and name.lower() not in ("efi", "waymark", "startup.nsh") else instead
+
+
+def option_word(text):
+    """Any bytes as one word of the image's options."""
+    return "".join(chr(b) if 33 <= b < 127 and b != 37 else "%%%02X" % b
+                   for b in os.fsencode(text))
 
 
 def results(volume, folder):

@@ -68,15 +68,18 @@ def memory_mib(cpus):
 
 
 def command(qemu, firmware, out, volume, accel="tcg", cpu="Haswell,+svm", cpus=1, gdb=None,
-            machine="q35"):
-    """The whole command line; firmware variables are a private copy in out."""
+            machine="q35", memory=None):
+    """The whole command line; firmware variables are a private copy in out.
+
+    memory is in MiB, by default what the suite needs.
+    """
     # With a thread for each processor, QEMU 7.2 loses the arithmetic flags of an XCHG on
     # unaligned memory when it is stepped.
     if accel == "tcg" and cpus > 1:
         accel = "tcg,thread=single"
     words = list(qemu) + [
         "-machine", machine, "-accel", accel, "-cpu", cpu, "-smp", str(cpus),
-        "-m", "%dM" % memory_mib(cpus),
+        "-m", "%dM" % (memory or memory_mib(cpus)),
         "-nodefaults", "-display", "none", "-no-reboot",
         "-chardev", "stdio,id=com1,signal=off", "-serial", "chardev:com1",
         "-device", "isa-debug-exit,iobase=0xf4,iosize=0x04"]
@@ -106,12 +109,12 @@ class Budgets:
 class Machine:
     """One running QEMU, its serial line on a pipe and copied to a file as it comes."""
 
-    def __init__(self, words, serial_path, error_path):
+    def __init__(self, words, serial_path, error_path, stdin=subprocess.DEVNULL):
         self.serial = open(serial_path, "wb", buffering=0)
         self.errors_path = Path(error_path)
         with open(error_path, "wb") as errors:
-            self.process = subprocess.Popen(words, stdin=subprocess.DEVNULL,
-                                            stdout=subprocess.PIPE, stderr=errors, bufsize=0)
+            self.process = subprocess.Popen(words, stdin=stdin, stdout=subprocess.PIPE,
+                                            stderr=errors, bufsize=0)
         self.started = time.monotonic()
         self.clock = Clock(self.process.pid)
         self.banner_after = None
@@ -182,11 +185,15 @@ class Machine:
                   if span is not None]
         return min(limits, key=lambda pair: pair[0], default=(None, None))
 
+    def said(self):
+        """What QEMU wrote on standard error, its warnings left out."""
+        return [line for line in self.errors_path.read_text(errors="replace").splitlines()
+                if line.strip() and "warning:" not in line]
+
     def gone(self, log):
         """The pipe closed: QEMU ended by itself, and the log says whether it was time to."""
         status = self.process.wait()
-        said = [line for line in self.errors_path.read_text(errors="replace").splitlines()
-                if line.strip() and "warning:" not in line] or ["it said nothing"]
+        said = self.said() or ["it said nothing"]
         if log.end:
             return Ending("exited")
         if status < 0:
