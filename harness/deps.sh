@@ -25,11 +25,12 @@ ovmf boot /usr/share/OVMF/OVMF_CODE_4M.fd /usr/share/OVMF/OVMF_CODE.fd /usr/shar
 mtools boot,disk mformat
 libdw-dev wtr /usr/include/elfutils/libdw.h
 libelf-dev wtr /usr/include/gelf.h
-gdb gdb gdb
+gdb gdb,linux gdb
 sbsigntool sign sbsign
 openssl sign openssl
 git check git
-linux-perf check perf
+linux-perf linux perf
+busybox linux busybox
 clang-format check clang-format
 libxml2-utils check xmllint
 dosfstools check /usr/sbin/fsck.fat /sbin/fsck.fat
@@ -45,8 +46,9 @@ END
 goals() {
     case $1 in
     all | clean | help) echo build ;;
-    run-qemu | bench | defects | policies | fuzz) echo build boot ;;
+    run-qemu | under | bench | defects | policies | fuzz) echo build boot ;;
     debug | gdb) echo build boot gdb ;;
+    linux) echo build boot linux ;;
     trace | profile) echo build boot wtr ;;
     program | wtr) echo build wtr ;;
     image) echo build disk ;;

@@ -36,6 +36,8 @@ def arguments(words):
     made.add_argument("--run", metavar="WORDS", help="what the guest's shell shall run")
     made.add_argument("--kernel", metavar="PATH",
                       help="another kernel: a vmlinuz, a package or an unpacked package")
+    made.add_argument("--cache", metavar="FOLDER",
+                      help="where kernels are kept (default OUT/kernel)")
     made.add_argument("--append", default="", metavar="WORDS", help="for its command line")
     made.add_argument("--tools", default="perf,gdb", help="less of these start faster")
     args = made.parse_args(words)
@@ -126,7 +128,7 @@ def linux(words, env):
     place = out / "linux"
     shutil.rmtree(place, ignore_errors=True)
     place.mkdir(parents=True)
-    found = kernel.find(args.kernel, out / "kernel")
+    found = kernel.find(args.kernel, args.cache or out / "kernel")
     initrd(args, out / "initrd.img", found)
     line = (COMMAND_LINE + " " + args.append).strip()
     guest = under.guest(args, found.image, line, [(out / "initrd.img", "initrd.img")])

@@ -66,6 +66,8 @@ def command(guest, image, out, env):
     words = qemu.command(qemu.find_qemu(env), qemu.find_firmware(env), out,
                          volume(guest, image, out), cpu=guest.cpu, cpus=guest.cpus,
                          machine=guest.machine, memory=guest.memory)
+    # On a terminal Ctrl-A X must end QEMU, since Ctrl-C is the guest's.
+    words[words.index("-serial") - 1] += ",mux=on"
     # A triple fault resets, and so does a guest that wants to: only the log tells them apart.
     return words + ["-d", "cpu_reset", "-D", str(Path(out) / "resets.log")] + guest.more
 

@@ -274,9 +274,10 @@ static int step_all(pid_t child, int output)
         signal = WSTOPSIG(status) == SIGTRAP ? 0 : WSTOPSIG(status);
         if (ptrace(PTRACE_GETREGS, child, NULL, &regs) != 0)
             die("PTRACE_GETREGS");
-        if (signal)
+        if (signal) {
             put_exception(signal, regs.rip);
-        else {
+            from = 0; /* where a handler begins is no branch of the program */
+        } else {
             if (from)
                 judge(from, regs.rip);
             from = r.last_rip = regs.rip;

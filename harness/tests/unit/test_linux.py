@@ -150,14 +150,15 @@ class Endings(unittest.TestCase):
                 (2, "time is up", {"log": started, "panic": None}),
                 (2, "signal 9", {"log": started, "status": -9}),
                 (2, "status 1: no such", {"log": "", "status": 1, "said": ["no such"]}),
-                ):
+        ):
             with self.subTest(words):
                 status, reason = self.ended(**given)
                 self.assertEqual(status, want)
                 self.assertIn(words, reason)
 
     def test_panic_line(self):
-        self.assertEqual(resident.PANIC.search(b"x\r\n# model: exit 7\r\n")[1], b"model: exit 7")
+        found = resident.PANIC.search(b"x\r\n# model: exit 7\r\n")
+        self.assertEqual(found[1], b"model: exit 7")
         self.assertIsNone(resident.PANIC.search(b"x # model: exit"))
 
 
