@@ -14,8 +14,8 @@ from pathlib import Path
 
 from harness.dev.verify import (all_built, image_size, nothing_ran, reproducible, results, says,
                                 smi_reported, valid_files, whole_suite)
-from harness.tests.system import (boot_session, gdb_session, network_session, output_session,
-                                  resume_session, stick_session, under_session)
+from harness.tests.system import (boot_session, gdb_session, linux_session, network_session,
+                                  output_session, resume_session, stick_session, under_session)
 
 ROOT = Path(__file__).resolve().parents[2]
 SYSTEM = "harness/tests/system/"
@@ -95,6 +95,7 @@ DEEP = {
     "profile.flat": "profile.small",
     "gdb.host.[eou]*": "gdb.host.history",
     "gdb.kernel.[eloustn]*": "gdb.host.line and the like, with the same server",
+    "linux.[dc]*": "linux.words, which traces nothing",
     "vectors.perf": "vectors.same",
     "vectors.lcov": "vectors.same",
     "vectors.image": "trace.few",
@@ -108,7 +109,8 @@ COSTS = {
     "suite.long": 900, "trace.programs": 200, "trace.files": 84, "mutants*": 120,
     "trial.policies": 60, "trial.defects": 22, "resume.reset_button": 28, "resume.triple": 22,
     "suite.cpus4": 40, "suite.cpus2": 20, "suite.cpu.*": 16, "suite.soak": 25,
-    "image.reproducible": 25, "trace.few": 25, "profile.*": 25, "resume.*": 10, "gdb.*": 8,
+    "image.reproducible": 25, "linux.[dc]*": 200, "linux.words": 25,
+    "trace.few": 25, "profile.*": 25, "resume.*": 10, "gdb.*": 8,
     "labs.labgrid": 10, "wtr.speed": 10, "fuzz.quick": 10, "suite.*": 9, "boot.shell": 8,
     "host.generate": 10, "host.gdb_fuzz": 6, "host.decode": 5, "host.lzma": 3, "host.*": 0.5,
     "python.run": 7, "python.entries": 5, "python.*": 1, "usage.[anp]*": 0.2,
@@ -126,7 +128,8 @@ def table(out):
     rows = (unit_entries(out) + style_entries(out) + suite_entries(out) +
             boot_entries(out) + selftest_entries(out) + usage_entries(out) +
             fuzz_entries(out) + trial_entries(out) + build_entries(out) + wtr_entries(out) +
-            trace_entries(out) + profile_entries(out) + gdb_entries(out) + vectors_entries(out))
+            trace_entries(out) + profile_entries(out) + gdb_entries(out) +
+            vectors_entries(out) + linux_entries(out))
     for entry in rows:
         entry.deep = by_name(DEEP, entry.name, "")
         entry.cost = by_name(COSTS, entry.name, entry.cost)
@@ -357,6 +360,14 @@ def vectors_entries(out):
     return [Entry("vectors." + name, [sys.executable, SYSTEM + "vectors_session.py", name,
                                       out, "@"], wants=["^%s: (as expected|SKIP: .*)$" % name])
             for name in ("same", "perf", "lcov", "gdb", "image")]
+
+
+def linux_entries(out):
+    """Linux on the resident model: its driver, perf and GDB as judges."""
+    return [Entry("linux." + name,
+                  [sys.executable, SYSTEM + "linux_session.py", name, out, "@"],
+                  wants=["^%s: as expected: .*$" % name])
+            for name in linux_session.CASES]
 
 
 def gdb_entries(out):

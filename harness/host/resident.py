@@ -7,14 +7,13 @@ but the one that says why the model gave up.
 
 import os
 import re
-import selectors
+import subprocess
 import sys
 import termios
-import time
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from harness.host import fat, judge, qemu
+from harness.host import fat, judge, patience, qemu
 
 SLACK_KIB = 16 * 1024       # of the volume, beside the files
 TICK = 0.2                  # seconds between two looks at what else grows
@@ -89,26 +88,27 @@ def follow(machine, seconds, show, tick=lambda: None):
 
     None: the time is up.  tick() is called a few times a second.
     """
-    end = machine.started + seconds if seconds else None
     panic, tail = "", b""
-    with selectors.DefaultSelector() as selector:
-        selector.register(machine.process.stdout, selectors.EVENT_READ)
-        while end is None or time.monotonic() < end:
-            if selector.select(TICK):
-                data = os.read(machine.process.stdout.fileno(), 65536)
-                if not data:
-                    machine.process.wait()
-                    return panic
-                machine.serial.write(data)
-                show(data)
-                tail = (tail + data)[-4096:]
-                found = PANIC.search(tail)
-                if found and not panic:
-                    panic = found[1].decode(errors="replace")
-                    end = min(end or time.monotonic() + LAST_WORDS,
-                              time.monotonic() + LAST_WORDS)
-            tick()
-    return panic or None
+    for data in patience.output(machine.process, seconds or float("inf"), TICK):
+        machine.serial.write(data)
+        show(data)
+        tick()
+        tail = (tail + data)[-4096:]
+        found = PANIC.search(tail)
+        if found:
+            # The model resets the machine with its last word.
+            panic = found[1].decode(errors="replace")
+            break
+    for data in patience.output(machine.process, LAST_WORDS, TICK) if panic else ():
+        machine.serial.write(data)
+        show(data)
+    if panic:
+        return panic
+    try:
+        machine.process.wait(1)
+    except subprocess.TimeoutExpired:
+        return None
+    return ""
 
 
 def ours(guest, text):

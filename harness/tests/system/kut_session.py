@@ -3,9 +3,9 @@
 
 kut_session.py [--only PATTERN] [--seconds N] [--cpu MODEL] KUT-FOLDER BUILD-FOLDER OWN-FOLDER
 
-They are built elsewhere (`./configure --enable-efi; make`) and no part of this project.  One row
-a program: what it counted in each, and every line of a verdict that is not in both.  The status
-is 1 when a line that passes on plain QEMU does not pass on the model.
+They are built elsewhere (`./configure --enable-efi; make`) and no part of this project.  One
+row a program: what it counted in each, and every line of a verdict that is not in both.  The
+status is 1 when a line that passes on plain QEMU does not pass on the model.
 """
 
 import argparse
