@@ -80,7 +80,8 @@ $(OUT)/loader.elf: $(LOADER) boot/loader/loader.ld
 	$(call say,LINK,$@)$(LD) -nostdlib -static --gc-sections --build-id=none \
 	    -z noexecstack --orphan-handling=error -T boot/loader/loader.ld -o $@ $(LOADER)
 
-$(IMAGE): $(OUT)/loader.elf
+# An image whose checks break a rule, or name a clause that there is not, is not built.
+$(IMAGE): $(OUT)/loader.elf | $(OUT)/checks.txt
 	$(call say,IMAGE,$@)$(OBJCOPY) --strip-all $(addprefix -j ,.text .packed .reloc) \
 	    --target=efi-app-x86_64 --subsystem=10 $< $@
 
@@ -199,6 +200,9 @@ checked: $(IMAGE) host-tests wtr examples
 # The pages that are made from the image's own tables.
 docs: host-tests wtr
 	$(PYTHON) harness/dev/docs.py --out $(OUT) --write
+
+$(OUT)/checks.txt: $(OUT)/host/facts $(OUT)/waymark.elf
+	$(call say,LIST,$@)$(OUT)/host/facts checks $(OUT)/waymark.elf >$@
 
 # --- unit tests on the host, under the sanitizers
 

@@ -1,27 +1,28 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Declaring a check. One place gives name, clauses, kind, needs and function; list, plan,
- * report and coverage follow from it.
+ * Declaring a check. One place gives name, kind, clauses and needs; list, plan, report and
+ * coverage follow from it. The function has no name of its own.
  *
  *     #define CHECK_GROUP "20 bts.record"
  *     #include "harness/check/check.h"
  *
  *     // Claim: a record is 24 bytes ...    How: ...    Wrong if: ...
- *     CHECK(record_size, .name = "bts.record.size", .clauses = "REC-01 BUF-01", .kind = MUST,
- *           .needs = NEED_BTS)
+ *     CHECK("bts.record.size", MUST, "REC-01 BUF-01", NEED_BTS)
  *     {
  *         ...
  *         EXPECT_EQ(run, index - base, sizeof(struct bts_record), "index moved");
  *     }
  *
  * CHECK_GROUP is the group's place in the run and its title; groups run in that order, and the
- * checks of a group in the order of the file.
+ * checks of a group in the order of the file. A clause that harness/suite/clauses.def does not
+ * have, and a name that is malformed or used twice, do not build: harness/dev/facts.c.
  */
 #ifndef HARNESS_CHECK_CHECK_H
 #define HARNESS_CHECK_CHECK_H
 
 #include "harness/check/run.h"
 
+#include <stddef.h>
 #include <stdint.h>
 
 enum check_kind {
@@ -32,6 +33,7 @@ enum check_kind {
 
 /* What a check needs; what is missing becomes the reason of its SKIP. */
 enum check_needs {
+    NEED_NOTHING = 0,
     NEED_BTS = 1 << 0,      /* a provider whose BTS passed the probe */
     NEED_DS_CPL = 1 << 1,   /* BTS_OFF_OS and BTS_OFF_USR */
     NEED_FIRMWARE = 1 << 2, /* runs in firmware mode: no take-over, no snapshot, no REQUIRE */
@@ -55,15 +57,30 @@ struct check {
     uint16_t needs; /* enum check_needs */
 };
 
-#define CHECK(identifier, ...)                                                                 \
-    static void identifier(struct run *run);                                                   \
-    static const struct check check_##identifier = {.function = identifier,                    \
-                                                    .group = CHECK_GROUP,                      \
-                                                    .file = __FILE__,                          \
-                                                    .line = __LINE__,                          \
-                                                    __VA_ARGS__};                              \
-    static const struct check *const check_pointer_##identifier                                \
-        __attribute__((used, section(".checks.all"))) = &check_##identifier;                   \
-    static void identifier(struct run *run)
+/* The word for a kind in reports. */
+const char *check_kind_word(enum check_kind kind);
+/* One check for a list: name, kind, place and clauses, the latter last; the bytes written. */
+size_t check_describe(const struct check *check, char *to, size_t bytes);
+
+/*
+ * CHECK(name, kind, clauses, needs), and behind them what else a struct check may say, by
+ * field. The line tells the functions of a file apart.
+ */
+#define CHECK(check_name, ...) CHECK_AT_LINE(__LINE__, check_name, __VA_ARGS__)
+#define CHECK_AT_LINE(at, ...) CHECK_PASTE(at, __VA_ARGS__)
+#define CHECK_PASTE(at, ...)   CHECK_DECLARE(check_##at, check_pointer_##at, __VA_ARGS__)
+#define CHECK_DECLARE(runs, pointer, check_name, check_kind, check_clauses, check_needs, ...)  \
+    static void runs(struct run *run);                                                         \
+    static const struct check *const pointer __attribute__((used, section(".checks.all"))) =   \
+        &(const struct check){.name = check_name,                                              \
+                              .clauses = check_clauses,                                        \
+                              .function = runs,                                                \
+                              .group = CHECK_GROUP,                                            \
+                              .file = __FILE__,                                                \
+                              .line = __LINE__,                                                \
+                              .kind = check_kind,                                              \
+                              .needs = check_needs,                                            \
+                              __VA_ARGS__};                                                    \
+    static void runs(struct run *run)
 
 #endif

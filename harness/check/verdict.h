@@ -5,4 +5,7 @@
 
 enum verdict { VERDICT_NONE, VERDICT_PASS, VERDICT_SKIP, VERDICT_ERROR, VERDICT_FAIL };
 
+/* As it stands in reports, journal and lines. */
+const char *verdict_word(enum verdict verdict);
+
 #endif

@@ -33,7 +33,7 @@ static uint16_t segment(unsigned which)
     return selector;
 }
 
-CHECK(cpu_state, .name = "hw.cpu.state", .clauses = "", .kind = SOFTWARE)
+CHECK("hw.cpu.state", SOFTWARE, "", NEED_NOTHING)
 {
     uint64_t cr0 = cr0_read(), cr4 = cr4_read(), efer = msr_read(MSR_IA32_EFER);
     const struct cpu *cpu = cpu_this();
@@ -53,7 +53,7 @@ CHECK(cpu_state, .name = "hw.cpu.state", .clauses = "", .kind = SOFTWARE)
 }
 
 /* The initial APIC ID in CPUID is an independent witness of the register's layout. */
-CHECK(apic_id_agrees, .name = "hw.apic.id", .clauses = "", .kind = SOFTWARE)
+CHECK("hw.apic.id", SOFTWARE, "", NEED_NOTHING)
 {
     uint32_t whole = core_ask().apic_id;
 
@@ -63,7 +63,7 @@ CHECK(apic_id_agrees, .name = "hw.apic.id", .clauses = "", .kind = SOFTWARE)
               "APIC ID, all of it");
 }
 
-CHECK(apic_lvt, .name = "hw.apic.lvt_perf", .clauses = "", .kind = SOFTWARE)
+CHECK("hw.apic.lvt_perf", SOFTWARE, "", NEED_NOTHING)
 {
     uint32_t before = apic_lvt_perf_read();
     static const uint32_t values[] = {LVT_MASKED | VECTOR_PMI, VECTOR_PMI,
@@ -80,7 +80,7 @@ CHECK(apic_lvt, .name = "hw.apic.lvt_perf", .clauses = "", .kind = SOFTWARE)
  * A reserved bit and a non-canonical base: a processor refuses both, an emulator or hypervisor
  * may let one of them through.
  */
-CHECK(msr_fault, .name = "hw.msr.fault_returned", .clauses = "DCTL-02", .kind = SOFTWARE)
+CHECK("hw.msr.fault_returned", SOFTWARE, "DCTL-02", NEED_NOTHING)
 {
     int reserved_bit = msr_write_try(MSR_IA32_PKRS, 1ull << 63);
     int non_canonical = msr_write_try(MSR_IA32_FS_BASE, 1ull << 62);
@@ -120,7 +120,7 @@ static uint64_t try_inner(void *arg)
     return code * 2; /* reached: the innermost call alone was unwound */
 }
 
-CHECK(try_nesting, .name = "hw.try.nesting", .clauses = "", .kind = SOFTWARE)
+CHECK("hw.try.nesting", SOFTWARE, "", NEED_NOTHING)
 {
     uint64_t result = 0;
 
@@ -130,7 +130,7 @@ CHECK(try_nesting, .name = "hw.try.nesting", .clauses = "", .kind = SOFTWARE)
     EXPECT_EQ(run, result, 42, "the result, which an unwound call leaves alone");
 }
 
-CHECK(try_interrupt_flag, .name = "hw.try.interrupt_flag", .clauses = "", .kind = SOFTWARE)
+CHECK("hw.try.interrupt_flag", SOFTWARE, "", NEED_NOTHING)
 {
     uint64_t flags;
 
@@ -171,7 +171,7 @@ static void unwind_once(void)
     hw_try(unwind_with, (void *)1, NULL);
 }
 
-CHECK(try_registers, .name = "hw.try.registers", .clauses = "", .kind = SOFTWARE)
+CHECK("hw.try.registers", SOFTWARE, "", NEED_NOTHING)
 {
     EXPECT_EQ(run, registers_lost(unwind_once), 0, "bits lost in callee-saved registers");
 }
@@ -180,7 +180,7 @@ CHECK(try_registers, .name = "hw.try.registers", .clauses = "", .kind = SOFTWARE
  * Rings 1 and 2 and 32-bit code of ring 0, each entered by IRETQ. The code page is a user page;
  * rings 1 and 2 are supervisor for paging and may run it as long as SMEP is off.
  */
-CHECK(rings, .name = "hw.tables.rings", .clauses = "", .kind = SOFTWARE)
+CHECK("hw.tables.rings", SOFTWARE, "", NEED_NOTHING)
 {
     static const uint16_t selectors[][2] = {{SELECTOR_USER_CS, SELECTOR_USER_SS},
                                             {SELECTOR_RING1_CS, SELECTOR_RING1_SS},

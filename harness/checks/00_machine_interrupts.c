@@ -35,7 +35,7 @@ static void linger(void)
         cpu_pause();
 }
 
-CHECK(irq_ring0, .name = "hw.irq.ring0", .clauses = "", .kind = SOFTWARE)
+CHECK("hw.irq.ring0", SOFTWARE, "", NEED_NOTHING)
 {
     struct trap_seen seen = {0};
     struct trap_slot before = trap_set(VECTOR_TEST, trap_note, &seen);
@@ -56,7 +56,7 @@ CHECK(irq_ring0, .name = "hw.irq.ring0", .clauses = "", .kind = SOFTWARE)
 }
 
 /* Pending before ring 3 is entered, so it arrives before the first instruction there. */
-CHECK(irq_ring3, .name = "hw.irq.ring3", .clauses = "", .kind = SOFTWARE)
+CHECK("hw.irq.ring3", SOFTWARE, "", NEED_NOTHING)
 {
     struct trap_seen seen = {0};
     struct trap_frame frame = ring3_frame(ring3_spin, true);
@@ -80,7 +80,7 @@ CHECK(irq_ring3, .name = "hw.irq.ring3", .clauses = "", .kind = SOFTWARE)
     ring3_close(&r);
 }
 
-CHECK(irq_timer, .name = "hw.irq.timer", .clauses = "", .kind = SOFTWARE)
+CHECK("hw.irq.timer", SOFTWARE, "", NEED_NOTHING)
 {
     struct trap_seen seen = {.resume_at = ring3_address(ring3_spin_end)};
     struct trap_frame frame = ring3_frame(ring3_spin, true);
@@ -99,7 +99,7 @@ CHECK(irq_timer, .name = "hw.irq.timer", .clauses = "", .kind = SOFTWARE)
     ring3_close(&r);
 }
 
-CHECK(irq_stray, .name = "hw.irq.stray", .clauses = "", .kind = SOFTWARE)
+CHECK("hw.irq.stray", SOFTWARE, "", NEED_NOTHING)
 {
     uint64_t strays = trap_stray_count();
 
@@ -124,7 +124,7 @@ static bool software_interrupt_inside(struct trap_frame *frame, void *arg)
     return true;
 }
 
-CHECK(irq_software, .name = "hw.irq.software_interrupt", .clauses = "", .kind = SOFTWARE)
+CHECK("hw.irq.software_interrupt", SOFTWARE, "", NEED_NOTHING)
 {
     struct trap_seen seen = {0};
     struct trap_slot before = trap_set(VECTOR_TEST, software_interrupt_inside, &seen);
@@ -137,7 +137,7 @@ CHECK(irq_software, .name = "hw.irq.software_interrupt", .clauses = "", .kind = 
     EXPECT(run, !cpu_this()->frame, "a trap is still in progress");
 }
 
-CHECK(nmi_ring0, .name = "hw.nmi.ring0", .clauses = "", .kind = SOFTWARE)
+CHECK("hw.nmi.ring0", SOFTWARE, "", NEED_NOTHING)
 {
     struct trap_seen seen = {0};
     struct trap_slot before = trap_set(VECTOR_NMI, trap_note, &seen);
@@ -198,7 +198,7 @@ static uint64_t start_in_ring0(void *arg)
     return user_run(&frame);
 }
 
-CHECK(nmi_ring3, .name = "hw.nmi.ring3", .clauses = "", .kind = SOFTWARE)
+CHECK("hw.nmi.ring3", SOFTWARE, "", NEED_NOTHING)
 {
     struct nmi_to_ring3 n = {.ring3 = ring3_frame(ring3_spin, false)};
     struct trap_slot before;
@@ -255,7 +255,7 @@ static uint64_t nmi_and_linger(void *arg)
     return 0;
 }
 
-CHECK(nmi_fault_inside, .name = "hw.nmi.fault_inside", .clauses = "", .kind = SOFTWARE)
+CHECK("hw.nmi.fault_inside", SOFTWARE, "", NEED_NOTHING)
 {
     struct trap_slot before = trap_set(VECTOR_NMI, nmi_with_fault_inside, NULL);
 
@@ -285,7 +285,7 @@ static uint64_t nmi_forever(void *arg)
 }
 
 /* Abandoned handlers: NMIs stay blocked until an IRET, so the unwinding must be one. */
-CHECK(nmi_unwound, .name = "hw.nmi.unwound", .clauses = "", .kind = SOFTWARE)
+CHECK("hw.nmi.unwound", SOFTWARE, "", NEED_NOTHING)
 {
     struct trap_seen seen = {0};
     struct trap_slot before = trap_set(VECTOR_NMI, nmi_unwind, &seen);
@@ -303,7 +303,7 @@ static bool nmi_leave(struct trap_frame *frame, void *seen)
 }
 
 /* The same for user_leave, from an NMI taken in code that user_run entered. */
-CHECK(nmi_left, .name = "hw.nmi.left", .clauses = "", .kind = SOFTWARE)
+CHECK("hw.nmi.left", SOFTWARE, "", NEED_NOTHING)
 {
     struct trap_seen seen = {0};
     struct trap_slot before = trap_set(VECTOR_NMI, nmi_leave, &seen);

@@ -40,7 +40,7 @@ static bool map_missing_page(struct trap_frame *frame, void *arg)
                       (uint64_t)repair->page, PAGE_PRESENT | PAGE_WRITE | PAGE_USER);
 }
 
-CHECK(paging_restart, .name = "hw.paging.restart", .clauses = "", .kind = SOFTWARE)
+CHECK("hw.paging.restart", SOFTWARE, "", NEED_NOTHING)
 {
     struct trap_frame frame = ring3_frame(ring3_store, false);
     struct ring3 r;
@@ -84,7 +84,7 @@ static void expect_denied(struct run *run, const uint8_t *label, uint64_t addres
     }
 }
 
-CHECK(paging_user, .name = "hw.paging.user_permissions", .clauses = "", .kind = SOFTWARE)
+CHECK("hw.paging.user_permissions", SOFTWARE, "", NEED_NOTHING)
 {
     struct ring3 r;
 
@@ -118,7 +118,7 @@ static uint64_t store_byte(void *address)
 }
 
 /* CR0.WP: ring 0 obeys read-only pages too, and an unmapped page is a fault, not silence. */
-CHECK(paging_kernel, .name = "hw.paging.kernel_permissions", .clauses = "", .kind = SOFTWARE)
+CHECK("hw.paging.kernel_permissions", SOFTWARE, "", NEED_NOTHING)
 {
     struct address_space *kernel = paging_kernel_space();
     uint64_t address = KERNEL_WINDOW + WINDOW_BYTES - PAGE_BYTES;
@@ -141,7 +141,7 @@ CHECK(paging_kernel, .name = "hw.paging.kernel_permissions", .clauses = "", .kin
 }
 
 /* The processor sets accessed and dirty bits by itself: it and the walk read one table. */
-CHECK(paging_walked, .name = "hw.paging.walk", .clauses = "", .kind = SOFTWARE)
+CHECK("hw.paging.walk", SOFTWARE, "", NEED_NOTHING)
 {
     struct address_space *kernel = paging_kernel_space();
     uint64_t low = KERNEL_WINDOW + 0x5000, high = HIGH_WINDOW + 0x9000;
@@ -172,7 +172,7 @@ CHECK(paging_walked, .name = "hw.paging.walk", .clauses = "", .kind = SOFTWARE)
     page_free(page);
 }
 
-CHECK(paging_spaces, .name = "hw.paging.spaces", .clauses = "", .kind = SOFTWARE)
+CHECK("hw.paging.spaces", SOFTWARE, "", NEED_NOTHING)
 {
     size_t free_before = page_free_count();
     struct ring3 first, second;

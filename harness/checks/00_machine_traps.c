@@ -41,7 +41,7 @@ static void expect_fault(struct run *run, const struct trap_seen *seen, unsigned
     EXPECT(run, trap_from_user(&seen->frame), "the frame does not say ring 3");
 }
 
-CHECK(trap_ud, .name = "hw.trap.ud", .clauses = "", .kind = SOFTWARE)
+CHECK("hw.trap.ud", SOFTWARE, "", NEED_NOTHING)
 {
     struct trap_seen seen = {.resume_at = ring3_address(ring3_exit)};
     struct trap_frame frame = ring3_frame(ring3_ud, false);
@@ -53,7 +53,7 @@ CHECK(trap_ud, .name = "hw.trap.ud", .clauses = "", .kind = SOFTWARE)
     ring3_close(&r);
 }
 
-CHECK(trap_de, .name = "hw.trap.de", .clauses = "", .kind = SOFTWARE)
+CHECK("hw.trap.de", SOFTWARE, "", NEED_NOTHING)
 {
     struct trap_seen seen = {.resume_at = ring3_address(ring3_exit)};
     struct trap_frame frame = ring3_frame(ring3_de, false);
@@ -66,7 +66,7 @@ CHECK(trap_de, .name = "hw.trap.de", .clauses = "", .kind = SOFTWARE)
 }
 
 /* A trap: RIP is behind the one-byte instruction, and the handler need not move it. */
-CHECK(trap_bp, .name = "hw.trap.bp", .clauses = "", .kind = SOFTWARE)
+CHECK("hw.trap.bp", SOFTWARE, "", NEED_NOTHING)
 {
     struct trap_seen seen = {0};
     struct trap_frame frame = ring3_frame(ring3_bp, false);
@@ -84,7 +84,7 @@ static bool emulators_gate_error(const struct trap_seen *seen, const struct ring
     return p->error && seen->frame.error == (p->error & ~7u) * 2 + 2;
 }
 
-CHECK(trap_privileged, .name = "hw.trap.privileged", .clauses = "DCTL-03", .kind = SOFTWARE)
+CHECK("hw.trap.privileged", SOFTWARE, "DCTL-03", NEED_NOTHING)
 {
     struct ring3 r;
 
@@ -107,7 +107,7 @@ CHECK(trap_privileged, .name = "hw.trap.privileged", .clauses = "DCTL-03", .kind
 }
 
 /* Fifteen general registers and the flags, through an exception and out again. */
-CHECK(trap_registers, .name = "hw.trap.registers", .clauses = "", .kind = SOFTWARE)
+CHECK("hw.trap.registers", SOFTWARE, "", NEED_NOTHING)
 {
     struct trap_seen seen = {.resume_at = ring3_address(ring3_exit)};
     struct trap_frame frame = ring3_frame(ring3_ud, false), start;
@@ -133,7 +133,7 @@ static bool on_stack(const struct trap_seen *seen, enum cpu_stack stack)
     return (seen->at & ~(KERNEL_STACK_BYTES - 1)) == (uint64_t)cpu_this()->stacks[stack];
 }
 
-CHECK(trap_stacks, .name = "hw.trap.stacks", .clauses = "", .kind = SOFTWARE)
+CHECK("hw.trap.stacks", SOFTWARE, "", NEED_NOTHING)
 {
     struct trap_seen ud = {.resume_at = ring3_address(ring3_exit)}, db = {0}, bp = {0};
     struct trap_frame frame = ring3_frame(ring3_ud, false);
@@ -172,7 +172,7 @@ static uint64_t lose_stack(void *bad)
     return 0;
 }
 
-CHECK(trap_double_fault, .name = "hw.trap.double_fault", .clauses = "", .kind = SOFTWARE)
+CHECK("hw.trap.double_fault", SOFTWARE, "", NEED_NOTHING)
 {
     struct trap_slot before = trap_set(VECTOR_DF, note_and_unwind, &double_fault);
     uint64_t bad = KERNEL_WINDOW + WINDOW_BYTES - KERNEL_STACK_BYTES, code;
@@ -206,7 +206,7 @@ static uint64_t execute_ud(void *arg)
     return 0;
 }
 
-CHECK(trap_unhandled, .name = "hw.trap.unhandled", .clauses = "", .kind = SOFTWARE)
+CHECK("hw.trap.unhandled", SOFTWARE, "", NEED_NOTHING)
 {
     void (*before)(struct trap_frame *) = trap_unexpected;
     uint64_t code;

@@ -61,7 +61,7 @@ static void expect_call(struct run *run, const struct call_seen *seen)
 }
 
 /* Twice: once through SYSRETQ, once through IRETQ. Ring 3 cannot tell them apart. */
-CHECK(user_syscall, .name = "hw.user.syscall", .clauses = "", .kind = SOFTWARE)
+CHECK("hw.user.syscall", SOFTWARE, "", NEED_NOTHING)
 {
     struct ring3 r;
 
@@ -90,7 +90,7 @@ CHECK(user_syscall, .name = "hw.user.syscall", .clauses = "", .kind = SOFTWARE)
 }
 
 /* SYSRET would put RIP into RCX: a handler's own RCX must survive, through IRETQ. */
-CHECK(user_syscall_edited, .name = "hw.user.syscall_edited", .clauses = "", .kind = SOFTWARE)
+CHECK("hw.user.syscall_edited", SOFTWARE, "", NEED_NOTHING)
 {
     struct call_seen seen = {{0}, 0, 0xC0FFEE};
     struct trap_frame frame = ring3_frame(ring3_syscall, false);
@@ -104,7 +104,7 @@ CHECK(user_syscall_edited, .name = "hw.user.syscall_edited", .clauses = "", .kin
 }
 
 /* SYSCALL leaves RSP alone, and ring 3 may have put anything there. */
-CHECK(user_syscall_rsp, .name = "hw.user.syscall_any_rsp", .clauses = "", .kind = SOFTWARE)
+CHECK("hw.user.syscall_any_rsp", SOFTWARE, "", NEED_NOTHING)
 {
     const uint64_t pointers[] = {0, 1, RING3_HOLE, 0x8000000000000000ull,
                                  (uint64_t)cpu_this()->stacks[STACK_MAIN] + 64};
@@ -127,7 +127,7 @@ CHECK(user_syscall_rsp, .name = "hw.user.syscall_any_rsp", .clauses = "", .kind 
 }
 
 /* The processor does not say where a SYSCALL came from; the frame must. */
-CHECK(user_syscall_ring0, .name = "hw.user.syscall_ring0", .clauses = "", .kind = SOFTWARE)
+CHECK("hw.user.syscall_ring0", SOFTWARE, "", NEED_NOTHING)
 {
     struct call_seen seen = {{0}, 0, 0};
     struct trap_slot before = trap_set(TRAP_SYSCALL, note_call, &seen);
@@ -151,7 +151,7 @@ CHECK(user_syscall_ring0, .name = "hw.user.syscall_ring0", .clauses = "", .kind 
     EXPECT_EQ(run, cs, SELECTOR_KERNEL_CS, "CS after the return");
 }
 
-CHECK(user_int80, .name = "hw.user.int80", .clauses = "", .kind = SOFTWARE)
+CHECK("hw.user.int80", SOFTWARE, "", NEED_NOTHING)
 {
     struct trap_frame frame = ring3_frame(ring3_exit, true);
     struct ring3 r;
@@ -184,7 +184,7 @@ static bool note_step(struct trap_frame *frame, void *arg)
     return true;
 }
 
-CHECK(user_step, .name = "hw.user.step", .clauses = "", .kind = SOFTWARE)
+CHECK("hw.user.step", SOFTWARE, "", NEED_NOTHING)
 {
     struct trap_frame frame = ring3_frame(ring3_walk, false);
     struct trap_slot before;

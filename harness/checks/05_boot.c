@@ -82,8 +82,7 @@ static bool is_shielded(const struct stand *s)
     return s->tpr >= 0xD0 && s->tpr < (VECTOR_TIMER & 0xF0) && (s->lvt_all & LVT_MASKED) != 0;
 }
 
-CHECK(round_trips, .name = "boot.takeover.round_trips", .clauses = "", .kind = SOFTWARE,
-      .needs = NEED_FIRMWARE)
+CHECK("boot.takeover.round_trips", SOFTWARE, "", NEED_FIRMWARE)
 {
     struct stand s = {0};
     unsigned wrong_values = 0, wrong_stands = 0, unshielded = 0;
@@ -281,8 +280,7 @@ static void put_back(const struct reading *r)
     EACH_XMM(LOAD_XMM)
 }
 
-CHECK(state_restored, .name = "boot.takeover.state_restored", .clauses = "", .kind = SOFTWARE,
-      .needs = NEED_FIRMWARE)
+CHECK("boot.takeover.state_restored", SOFTWARE, "", NEED_FIRMWARE)
 {
     static struct reading firmwares, before, after;
 
@@ -339,8 +337,7 @@ static uint64_t stay_with_interrupts_on(void *arg)
     return 0;
 }
 
-CHECK(no_stray, .name = "boot.takeover.no_firmware_interrupt", .clauses = "", .kind = SOFTWARE,
-      .needs = NEED_FIRMWARE)
+CHECK("boot.takeover.no_firmware_interrupt", SOFTWARE, "", NEED_FIRMWARE)
 {
     struct stay s = {.tsc_khz = run->platform->tsc_khz};
 
@@ -350,8 +347,7 @@ CHECK(no_stray, .name = "boot.takeover.no_firmware_interrupt", .clauses = "", .k
     EXPECT_EQ(run, s.own, 1, "own interrupts taken");
 }
 
-CHECK(firmware_timer, .name = "boot.takeover.firmware_timer", .clauses = "", .kind = SOFTWARE,
-      .needs = NEED_FIRMWARE)
+CHECK("boot.takeover.firmware_timer", SOFTWARE, "", NEED_FIRMWARE)
 {
     struct stay s = {.tsc_khz = run->platform->tsc_khz};
     unsigned stays = run_count_of(run, 10, 10);
@@ -367,8 +363,7 @@ CHECK(firmware_timer, .name = "boot.takeover.firmware_timer", .clauses = "", .ki
 
 /* --- memory */
 
-CHECK(identity_map, .name = "boot.memory.identity_map", .clauses = "", .kind = SOFTWARE,
-      .needs = NEED_FIRMWARE)
+CHECK("boot.memory.identity_map", SOFTWARE, "", NEED_FIRMWARE)
 {
     const struct platform *p = run->platform;
     uint64_t arena = (uint64_t)(uintptr_t)p->arena;

@@ -42,18 +42,18 @@ static void run_all(struct run *run, unsigned ring)
     }
 }
 
-CHECK(guest_ring3, .name = "guest.run.ring3", .clauses = "", .kind = SOFTWARE)
+CHECK("guest.run.ring3", SOFTWARE, "", NEED_NOTHING)
 {
     run_all(run, 3);
 }
 
-CHECK(guest_ring0, .name = "guest.run.ring0", .clauses = "", .kind = SOFTWARE)
+CHECK("guest.run.ring0", SOFTWARE, "", NEED_NOTHING)
 {
     run_all(run, 0);
 }
 
 /* Values that a wrong turn would change; the tests on the host know the same ones. */
-CHECK(guest_results, .name = "guest.run.results", .clauses = "", .kind = SOFTWARE)
+CHECK("guest.run.results", SOFTWARE, "", NEED_NOTHING)
 {
     static const struct {
         const char *name;
@@ -75,7 +75,7 @@ CHECK(guest_results, .name = "guest.run.results", .clauses = "", .kind = SOFTWAR
 }
 
 /* A workload that nothing resumes, and one that never ends, come back as what they are. */
-CHECK(guest_ends, .name = "guest.run.ends", .clauses = "", .kind = SOFTWARE)
+CHECK("guest.run.ends", SOFTWARE, "", NEED_NOTHING)
 {
     struct workload astray = *trace_find(run, "bench.loop");
     struct guest_run r = {.workload = &astray, .ring = 3};

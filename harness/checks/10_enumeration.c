@@ -22,8 +22,7 @@
 #define AVAILABILITY                                                                           \
     (MISC_ENABLE_PERFMON | MISC_ENABLE_BTS_UNAVAILABLE | MISC_ENABLE_PEBS_UNAVAILABLE)
 
-CHECK(ds_area_exists, .name = "bts.enum.ds_area_exists", .clauses = "ENUM-01", .kind = MUST,
-      .needs = NEED_BTS)
+CHECK("bts.enum.ds_area_exists", MUST, "ENUM-01", NEED_BTS)
 {
     uint64_t value;
 
@@ -31,7 +30,7 @@ CHECK(ds_area_exists, .name = "bts.enum.ds_area_exists", .clauses = "ENUM-01", .
     EXPECT_EQ(run, msr_read_try(MSR_IA32_DS_AREA, &value), 0, "vector of RDMSR IA32_DS_AREA");
 }
 
-CHECK(gate, .name = "bts.enum.gate", .clauses = "ENUM-02", .kind = MUST, .needs = NEED_BTS)
+CHECK("bts.enum.gate", MUST, "ENUM-02", NEED_BTS)
 {
     uint64_t misc = 0, debugctl = 0;
 
@@ -44,8 +43,7 @@ CHECK(gate, .name = "bts.enum.gate", .clauses = "ENUM-02", .kind = MUST, .needs 
     EXPECT_EQ(run, debugctl, DEBUGCTL_BTS | DEBUGCTL_BTINT, "BTS and BTINT read back");
 }
 
-CHECK(absent_is_consistent, .name = "bts.enum.absent_is_consistent", .clauses = "ENUM-04",
-      .kind = CHARACTERISE, .needs = NEED_NO_BTS)
+CHECK("bts.enum.absent_is_consistent", CHARACTERISE, "ENUM-04", NEED_NO_BTS)
 {
     uint64_t back = 0;
     int vector = broker_raw_write_debugctl(DEBUGCTL_BTS);
@@ -58,8 +56,7 @@ CHECK(absent_is_consistent, .name = "bts.enum.absent_is_consistent", .clauses = 
     EXPECT(run, !(back & DEBUGCTL_BTS), "BTS is absent, but its control bit can be set");
 }
 
-CHECK(misc_enable_read_only, .name = "bts.enum.misc_enable_read_only", .clauses = "ENUM-03",
-      .kind = MUST, .needs = NEED_BTS)
+CHECK("bts.enum.misc_enable_read_only", MUST, "ENUM-03", NEED_BTS)
 {
     uint64_t before = 0, after = 0;
     int vector;
@@ -75,8 +72,7 @@ CHECK(misc_enable_read_only, .name = "bts.enum.misc_enable_read_only", .clauses 
 }
 
 /* A hypervisor that hides half of the feature bits makes software choose the wrong layout. */
-CHECK(measured_layout, .name = "bts.enum.measured_layout", .clauses = "ENUM-05", .kind = MUST,
-      .needs = NEED_BTS)
+CHECK("bts.enum.measured_layout", MUST, "ENUM-05", NEED_BTS)
 {
     struct trace t;
     uint64_t moved;
@@ -89,7 +85,7 @@ CHECK(measured_layout, .name = "bts.enum.measured_layout", .clauses = "ENUM-05",
     EXPECT_EQ(run, t.index - t.base, moved * t.count, "index is a whole number of records");
 }
 
-CHECK(ds_cpl, .name = "bts.enum.ds_cpl", .clauses = "ENUM-06", .kind = MUST, .needs = NEED_BTS)
+CHECK("bts.enum.ds_cpl", MUST, "ENUM-06", NEED_BTS)
 {
     const uint64_t off = DEBUGCTL_BTS_OFF_OS | DEBUGCTL_BTS_OFF_USR;
     uint64_t value = 0;
@@ -106,8 +102,7 @@ CHECK(ds_cpl, .name = "bts.enum.ds_cpl", .clauses = "ENUM-06", .kind = MUST, .ne
     }
 }
 
-CHECK(perf_capabilities, .name = "bts.enum.perf_capabilities", .clauses = "ENUM-07",
-      .kind = MUST, .needs = NEED_BTS)
+CHECK("bts.enum.perf_capabilities", MUST, "ENUM-07", NEED_BTS)
 {
     uint64_t before = 0, after = 0;
     int vector = msr_read_try(MSR_IA32_PERF_CAPABILITIES, &before);
@@ -132,8 +127,7 @@ CHECK(perf_capabilities, .name = "bts.enum.perf_capabilities", .clauses = "ENUM-
 }
 
 /* What the register says exists must exist, and the other way round. */
-CHECK(capability_fields, .name = "bts.enum.capability_fields", .clauses = "ENUM-08",
-      .kind = MUST, .needs = NEED_BTS)
+CHECK("bts.enum.capability_fields", MUST, "ENUM-08", NEED_BTS)
 {
     uint64_t capabilities = 0, back = 0, top = 0;
     unsigned format;
@@ -160,8 +154,7 @@ CHECK(capability_fields, .name = "bts.enum.capability_fields", .clauses = "ENUM-
 }
 
 /* Integrity checkers take a bit that moves for an attack; so do we. */
-CHECK(misc_enable_stable, .name = "bts.enum.misc_enable_stable", .clauses = "ENUM-03",
-      .kind = MUST, .needs = NEED_BTS)
+CHECK("bts.enum.misc_enable_stable", MUST, "ENUM-03", NEED_BTS)
 {
     uint64_t before = 0, during = 0, after = 0;
     struct trace t;
@@ -178,8 +171,7 @@ CHECK(misc_enable_stable, .name = "bts.enum.misc_enable_stable", .clauses = "ENU
 }
 
 /* Seen in the field: PEBS accepted where it was said to be absent, and then not working. */
-CHECK(pebs_unavailable, .name = "bts.enum.pebs_unavailable", .clauses = "ENUM-02", .kind = MUST,
-      .needs = NEED_BTS)
+CHECK("bts.enum.pebs_unavailable", MUST, "ENUM-02", NEED_BTS)
 {
     uint64_t misc = 0, back = 0;
     int vector;

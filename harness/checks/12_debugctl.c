@@ -36,8 +36,7 @@ static int probe(uint64_t value, uint64_t *back)
     return vector;
 }
 
-CHECK(bits_read_back, .name = "bts.debugctl.bits_read_back", .clauses = "DCTL-01 ENUM-10",
-      .kind = MUST, .needs = NEED_BTS)
+CHECK("bts.debugctl.bits_read_back", MUST, "DCTL-01 ENUM-10", NEED_BTS)
 {
     static const uint64_t sets[] = {DEBUGCTL_BTS, DEBUGCTL_BTINT, DEBUGCTL_BTF, PLAIN_BITS,
                                     PLAIN_BITS | DEBUGCTL_BTF};
@@ -52,8 +51,7 @@ CHECK(bits_read_back, .name = "bts.debugctl.bits_read_back", .clauses = "DCTL-01
 }
 
 /* TR only with a valid area and room in the buffer: anything else can take a machine down. */
-CHECK(tr_reads_back, .name = "bts.debugctl.tr_reads_back", .clauses = "DCTL-01", .kind = MUST,
-      .needs = NEED_BTS)
+CHECK("bts.debugctl.tr_reads_back", MUST, "DCTL-01", NEED_BTS)
 {
     uint64_t during = 0, after = 0;
     struct trace t;
@@ -78,8 +76,7 @@ static const uint64_t companions[] = {PLAIN_BITS,
                                       1ull << 3,
                                       1ull << 63};
 
-CHECK(reserved_bits, .name = "bts.debugctl.reserved_bits", .clauses = "DCTL-02", .kind = MUST,
-      .needs = NEED_BTS)
+CHECK("bts.debugctl.reserved_bits", MUST, "DCTL-02", NEED_BTS)
 {
     uint64_t back;
 
@@ -105,8 +102,7 @@ CHECK(reserved_bits, .name = "bts.debugctl.reserved_bits", .clauses = "DCTL-02",
     }
 }
 
-CHECK(conditional_bits, .name = "bts.debugctl.conditional_bits", .clauses = "DCTL-02 DCTL-11",
-      .kind = CHARACTERISE, .needs = NEED_BTS)
+CHECK("bts.debugctl.conditional_bits", CHARACTERISE, "DCTL-02 DCTL-11", NEED_BTS)
 {
     static const struct {
         uint64_t bit;
@@ -132,8 +128,7 @@ CHECK(conditional_bits, .name = "bts.debugctl.conditional_bits", .clauses = "DCT
 }
 
 /* The one bit that IA32_PERF_CAPABILITIES announces; without that the answer is open. */
-CHECK(freeze_smm_bit, .name = "bts.debugctl.freeze_smm_bit", .clauses = "DCTL-02 ENUM-08",
-      .kind = CHARACTERISE, .needs = NEED_BTS)
+CHECK("bts.debugctl.freeze_smm_bit", CHARACTERISE, "DCTL-02 ENUM-08", NEED_BTS)
 {
     const uint64_t bit = DEBUGCTL_FREEZE_WHILE_SMM;
     uint64_t back, capabilities = 0;
@@ -153,8 +148,7 @@ CHECK(freeze_smm_bit, .name = "bts.debugctl.freeze_smm_bit", .clauses = "DCTL-02
 }
 
 /* Both FREEZE bits come with performance monitoring: enumerated means that they read back. */
-CHECK(freeze_bits, .name = "bts.debugctl.freeze_bits", .clauses = "DCTL-02 ENUM-10",
-      .kind = CHARACTERISE, .needs = NEED_BTS)
+CHECK("bts.debugctl.freeze_bits", CHARACTERISE, "DCTL-02 ENUM-10", NEED_BTS)
 {
     const uint64_t freeze = DEBUGCTL_FREEZE_LBRS_ON_PMI | DEBUGCTL_FREEZE_PERFMON_ON_PMI;
     bool enumerated = cpu_has_pdcm() && cpu_perfmon_version() > 1;
@@ -173,8 +167,7 @@ CHECK(freeze_bits, .name = "bts.debugctl.freeze_bits", .clauses = "DCTL-02 ENUM-
 }
 
 /* A guest that could set any bit once locked up its host: fault or faithful, nothing else. */
-CHECK(fault_or_faithful, .name = "bts.debugctl.fault_or_faithful", .clauses = "DCTL-01 DCTL-02",
-      .kind = MUST, .needs = NEED_BTS)
+CHECK("bts.debugctl.fault_or_faithful", MUST, "DCTL-01 DCTL-02", NEED_BTS)
 {
     uint64_t back;
 
@@ -198,8 +191,7 @@ static uint64_t nothing(void *arg)
     return 0;
 }
 
-CHECK(serialising, .name = "bts.debugctl.serialising", .clauses = "DCTL-04 MEM-12",
-      .kind = MUST, .needs = NEED_BTS)
+CHECK("bts.debugctl.serialising", MUST, "DCTL-04 MEM-12", NEED_BTS)
 {
     unsigned rounds = run_count(run, 10000);
     struct trace t;
@@ -219,8 +211,7 @@ CHECK(serialising, .name = "bts.debugctl.serialising", .clauses = "DCTL-04 MEM-1
 }
 
 /* Read at once, and again behind an instruction that serialises. */
-CHECK(visible, .name = "bts.debugctl.visible", .clauses = "MEM-12", .kind = CHARACTERISE,
-      .needs = NEED_BTS)
+CHECK("bts.debugctl.visible", CHARACTERISE, "MEM-12", NEED_BTS)
 {
     const volatile struct bts_record *last;
     uint64_t early, late;

@@ -37,8 +37,7 @@ static int probe(uint64_t value, uint64_t *back)
     return vector;
 }
 
-CHECK(read_back, .name = "bts.ds_area.read_back", .clauses = "DCTL-06 DCTL-09", .kind = MUST,
-      .needs = NEED_BTS)
+CHECK("bts.ds_area.read_back", MUST, "DCTL-06 DCTL-09", NEED_BTS)
 {
     const unsigned bits = cpu_linear_bits();
     const uint64_t values[] = {0,
@@ -60,8 +59,7 @@ CHECK(read_back, .name = "bts.ds_area.read_back", .clauses = "DCTL-06 DCTL-09", 
     broker_resync();
 }
 
-CHECK(non_canonical, .name = "bts.ds_area.non_canonical", .clauses = "DCTL-07", .kind = MUST,
-      .needs = NEED_BTS)
+CHECK("bts.ds_area.non_canonical", MUST, "DCTL-07", NEED_BTS)
 {
     const unsigned bits = cpu_linear_bits();
     const uint64_t values[] = {lower_top(bits) + 1, upper_bottom(bits) - 1, 1ull << 63,
@@ -77,8 +75,7 @@ CHECK(non_canonical, .name = "bts.ds_area.non_canonical", .clauses = "DCTL-07", 
     broker_resync();
 }
 
-CHECK(wide_canonical, .name = "bts.ds_area.wide_canonical", .clauses = "DCTL-08", .kind = MUST,
-      .needs = NEED_BTS | NEED_LA57)
+CHECK("bts.ds_area.wide_canonical", MUST, "DCTL-08", NEED_BTS | NEED_LA57)
 {
     uint64_t back;
 
@@ -88,8 +85,7 @@ CHECK(wide_canonical, .name = "bts.ds_area.wide_canonical", .clauses = "DCTL-08"
     broker_resync();
 }
 
-CHECK(narrow_canonical, .name = "bts.ds_area.narrow_canonical", .clauses = "DCTL-08",
-      .kind = MUST, .needs = NEED_BTS)
+CHECK("bts.ds_area.narrow_canonical", MUST, "DCTL-08", NEED_BTS)
 {
     uint64_t back;
     int vector = probe(0x0000800000000000, &back);
@@ -100,8 +96,7 @@ CHECK(narrow_canonical, .name = "bts.ds_area.narrow_canonical", .clauses = "DCTL
 }
 
 /* TR = 0: the address may point nowhere, nothing is touched by the write. */
-CHECK(write_touches_nothing, .name = "bts.ds_area.write_touches_nothing", .clauses = "DCTL-09",
-      .kind = CHARACTERISE, .needs = NEED_BTS)
+CHECK("bts.ds_area.write_touches_nothing", CHARACTERISE, "DCTL-09", NEED_BTS)
 {
     uint64_t unmapped = KERNEL_WINDOW + WINDOW_BYTES / 2;
     struct paging_walk walk;
@@ -114,8 +109,7 @@ CHECK(write_touches_nothing, .name = "bts.ds_area.write_touches_nothing", .claus
 }
 
 /* Two areas in turn: the second must get its own records, the first must keep its own. */
-CHECK(new_value_takes_effect, .name = "bts.ds_area.new_value_takes_effect",
-      .clauses = "DCTL-04 DCTL-06", .kind = MUST, .needs = NEED_BTS)
+CHECK("bts.ds_area.new_value_takes_effect", MUST, "DCTL-04 DCTL-06", NEED_BTS)
 {
     const struct workload *w = trace_find(run, "call.relative");
     struct trace first, second;
@@ -133,8 +127,7 @@ CHECK(new_value_takes_effect, .name = "bts.ds_area.new_value_takes_effect",
 }
 
 /* The manual gives the area itself no alignment; the fields then straddle a cache line. */
-CHECK(odd_address, .name = "bts.ds_area.odd_address", .clauses = "DCTL-09",
-      .kind = CHARACTERISE, .needs = NEED_BTS)
+CHECK("bts.ds_area.odd_address", CHARACTERISE, "DCTL-09", NEED_BTS)
 {
     const struct workload *w = trace_find(run, "zero.jmp");
     struct trace t;

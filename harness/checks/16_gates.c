@@ -42,8 +42,7 @@ static void expect_refused(struct run *run, enum ds_probe_result want)
     EXPECT(run, report.result == want, "the gate says: %s", report.reason);
 }
 
-CHECK(no_bts, .name = "bts.gate.no_bts", .clauses = "ENUM-04", .kind = CHARACTERISE,
-      .needs = NEED_BTS)
+CHECK("bts.gate.no_bts", CHARACTERISE, "ENUM-04", NEED_BTS)
 {
     const char *bts, *btint;
 
@@ -59,8 +58,7 @@ CHECK(no_bts, .name = "bts.gate.no_bts", .clauses = "ENUM-04", .kind = CHARACTER
 /*
  * Software must not take DS alone for BTS: the processor has to say so, and ds/ to believe it.
  */
-CHECK(unavailable, .name = "bts.gate.unavailable", .clauses = "ENUM-02", .kind = MUST,
-      .needs = NEED_BTS)
+CHECK("bts.gate.unavailable", MUST, "ENUM-02", NEED_BTS)
 {
     uint64_t misc = 0;
 
@@ -81,8 +79,7 @@ CHECK(unavailable, .name = "bts.gate.unavailable", .clauses = "ENUM-02", .kind =
     expect_refused(run, DS_PROBE_BTS_UNAVAILABLE);
 }
 
-CHECK(no_ds, .name = "bts.gate.no_ds", .clauses = "ENUM-01", .kind = CHARACTERISE,
-      .needs = NEED_BTS)
+CHECK("bts.gate.no_ds", CHARACTERISE, "ENUM-01", NEED_BTS)
 {
     uint64_t value;
     int read, write;
@@ -97,8 +94,7 @@ CHECK(no_ds, .name = "bts.gate.no_ds", .clauses = "ENUM-01", .kind = CHARACTERIS
     expect_refused(run, DS_PROBE_NO_DS);
 }
 
-CHECK(no_ds_cpl, .name = "bts.gate.no_ds_cpl", .clauses = "ENUM-06", .kind = CHARACTERISE,
-      .needs = NEED_BTS | NEED_DS_CPL)
+CHECK("bts.gate.no_ds_cpl", CHARACTERISE, "ENUM-06", NEED_BTS | NEED_DS_CPL)
 {
     struct trace t;
     struct bts_config config;
@@ -119,8 +115,7 @@ CHECK(no_ds_cpl, .name = "bts.gate.no_ds_cpl", .clauses = "ENUM-06", .kind = CHA
 }
 
 /* Where architectural LBRs replaced the stack, LBR can be written and stays 0. */
-CHECK(no_lbr, .name = "bts.gate.no_lbr", .clauses = "DCTL-11", .kind = CHARACTERISE,
-      .needs = NEED_BTS)
+CHECK("bts.gate.no_lbr", CHARACTERISE, "DCTL-11", NEED_BTS)
 {
     const char *lbr;
 
@@ -130,8 +125,7 @@ CHECK(no_lbr, .name = "bts.gate.no_lbr", .clauses = "DCTL-11", .kind = CHARACTER
     run_observe(run, "bts.lbr-absent", "%s", lbr);
 }
 
-CHECK(no_dtes64, .name = "bts.gate.no_dtes64", .clauses = "ENUM-05 REC-01", .kind = MUST,
-      .needs = NEED_BTS)
+CHECK("bts.gate.no_dtes64", MUST, "ENUM-05 REC-01", NEED_BTS)
 {
     const struct workload *w = trace_find(run, "zero.jmp");
     struct trace t;

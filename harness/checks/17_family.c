@@ -65,7 +65,7 @@ static size_t jumps_stored(struct run *run, struct trace *t, uint64_t bits)
     return stored;
 }
 
-CHECK(layout, .name = "bts.family.netburst_bits", .clauses = "DCTL-05", .kind = MUST)
+CHECK("bts.family.netburst_bits", MUST, "DCTL-05", NEED_NOTHING)
 {
     static const struct {
         uint64_t bits;
@@ -126,7 +126,7 @@ static bool asks(struct run *run, struct trace *t, const volatile unsigned *take
     return *taken != before;
 }
 
-CHECK(masks, .name = "bts.family.netburst_masks", .clauses = "INT-12", .kind = CHARACTERISE)
+CHECK("bts.family.netburst_masks", CHARACTERISE, "INT-12", NEED_NOTHING)
 {
     static unsigned taken;
     static uint32_t before;
@@ -153,8 +153,7 @@ CHECK(masks, .name = "bts.family.netburst_masks", .clauses = "INT-12", .kind = C
 }
 
 /* Pentium M never had PEBS: BTS must not hang on it. */
-CHECK(without_pebs, .name = "bts.family.without_pebs", .clauses = "ENUM-11",
-      .kind = CHARACTERISE, .needs = NEED_BTS)
+CHECK("bts.family.without_pebs", CHARACTERISE, "ENUM-11", NEED_BTS)
 {
     const struct workload *w = trace_find(run, "call.nested");
     const uint64_t bits = DEBUGCTL_BTS | DEBUGCTL_BTINT;

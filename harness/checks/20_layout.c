@@ -24,8 +24,7 @@ static void run_loop(struct trace *t, unsigned count)
     trace_workload(t, trace_find(t->run, "bench.loop"), 0, &r);
 }
 
-CHECK(only_index_changes, .name = "bts.layout.only_index_changes", .clauses = "LAY-01 LAY-07",
-      .kind = MUST, .needs = NEED_BTS)
+CHECK("bts.layout.only_index_changes", MUST, "LAY-01 LAY-07", NEED_BTS)
 {
     struct trace t;
 
@@ -37,8 +36,7 @@ CHECK(only_index_changes, .name = "bts.layout.only_index_changes", .clauses = "L
 }
 
 /* The layout is proven by raw offsets, so that a wrong struct could not agree with itself. */
-CHECK(offsets, .name = "bts.layout.offsets", .clauses = "LAY-01", .kind = MUST,
-      .needs = NEED_BTS)
+CHECK("bts.layout.offsets", MUST, "LAY-01", NEED_BTS)
 {
     struct trace t;
     uint64_t raw[4], index;
@@ -56,8 +54,7 @@ CHECK(offsets, .name = "bts.layout.offsets", .clauses = "LAY-01", .kind = MUST,
 }
 
 /* The first record goes where the index says, not where the base says. */
-CHECK(index_honoured, .name = "bts.layout.index_honoured", .clauses = "LAY-01 BUF-01",
-      .kind = MUST, .needs = NEED_BTS)
+CHECK("bts.layout.index_honoured", MUST, "LAY-01 BUF-01", NEED_BTS)
 {
     const struct workload *w = trace_find(run, "zero.jmp");
     struct guest_run r = {.workload = w};
@@ -78,8 +75,7 @@ CHECK(index_honoured, .name = "bts.layout.index_honoured", .clauses = "LAY-01 BU
 }
 
 /* Fields changed with TR clear count from the next enable on. */
-CHECK(reread_at_enable, .name = "bts.layout.reread_at_enable", .clauses = "LAY-08",
-      .kind = MUST, .needs = NEED_BTS)
+CHECK("bts.layout.reread_at_enable", MUST, "LAY-08", NEED_BTS)
 {
     struct trace t;
     uint64_t half;
@@ -127,8 +123,7 @@ static void trace_store(struct trace *t, uint64_t *field, uint64_t value)
     NEED(t->run, bts_bracket(&t->bts, store_field, &live, NULL) == DS_OK, "refused");
 }
 
-CHECK(live_index, .name = "bts.layout.live_index", .clauses = "LAY-08", .kind = CHARACTERISE,
-      .needs = NEED_BTS)
+CHECK("bts.layout.live_index", CHARACTERISE, "LAY-08", NEED_BTS)
 {
     struct trace t;
     struct bts_record *moved, *next;
@@ -153,8 +148,7 @@ CHECK(live_index, .name = "bts.layout.live_index", .clauses = "LAY-08", .kind = 
 }
 
 /* Two slots are left: the call takes one, and the return wraps right behind it, or not. */
-CHECK(live_maximum, .name = "bts.layout.live_maximum", .clauses = "LAY-08",
-      .kind = CHARACTERISE, .needs = NEED_BTS)
+CHECK("bts.layout.live_maximum", CHARACTERISE, "LAY-08", NEED_BTS)
 {
     struct trace t;
     struct bts_record *first, *last;
@@ -169,8 +163,7 @@ CHECK(live_maximum, .name = "bts.layout.live_maximum", .clauses = "LAY-08",
     run_observe(run, "bts.fields-read", bts_slot_empty(last) ? "each-record" : "at-enable");
 }
 
-CHECK(pebs_half_untouched, .name = "bts.layout.pebs_half_untouched", .clauses = "PEBS-01",
-      .kind = MUST, .needs = NEED_BTS)
+CHECK("bts.layout.pebs_half_untouched", MUST, "PEBS-01", NEED_BTS)
 {
     struct trace t;
     uint8_t before[sizeof(struct ds_area) - 0x20];

@@ -14,8 +14,7 @@
 #include "hw/paging.h"
 #include "hw/string.h"
 
-CHECK(size, .name = "bts.record.size", .clauses = "REC-01 BUF-01", .kind = MUST,
-      .needs = NEED_BTS)
+CHECK("bts.record.size", MUST, "REC-01 BUF-01", NEED_BTS)
 {
     const struct workload *w = trace_find(run, "bench.loop");
 
@@ -32,8 +31,7 @@ CHECK(size, .name = "bts.record.size", .clauses = "REC-01 BUF-01", .kind = MUST,
     }
 }
 
-CHECK(fields, .name = "bts.record.fields", .clauses = "REC-01 GEN-03", .kind = MUST,
-      .needs = NEED_BTS)
+CHECK("bts.record.fields", MUST, "REC-01 GEN-03", NEED_BTS)
 {
     const struct workload *w = trace_find(run, "jmp.rel32");
     const struct expected_edge *e;
@@ -54,8 +52,7 @@ CHECK(fields, .name = "bts.record.fields", .clauses = "REC-01 GEN-03", .kind = M
     }
 }
 
-CHECK(flags, .name = "bts.record.flags", .clauses = "REC-03 REC-04", .kind = CHARACTERISE,
-      .needs = NEED_BTS)
+CHECK("bts.record.flags", CHARACTERISE, "REC-03 REC-04", NEED_BTS)
 {
     struct guest_run r = {.argument = 400};
     uint64_t any = 0, all = ~0ull;
@@ -78,8 +75,7 @@ CHECK(flags, .name = "bts.record.flags", .clauses = "REC-03 REC-04", .kind = CHA
                                        : "varies");
 }
 
-CHECK(prefixes, .name = "bts.record.prefixes", .clauses = "REC-07", .kind = MUST,
-      .needs = NEED_BTS)
+CHECK("bts.record.prefixes", MUST, "REC-07", NEED_BTS)
 {
     static const char *const names[] = {"prefix.jmp", "prefix.jcc", "prefix.loop",
                                         "prefix.call", "prefix.longest"};
@@ -107,8 +103,7 @@ static void unmap_high(void *arg)
         paging_unmap(paging_kernel_space(), at);
 }
 
-CHECK(sign_extended, .name = "bts.record.sign_extended", .clauses = "REC-06", .kind = MUST,
-      .needs = NEED_BTS)
+CHECK("bts.record.sign_extended", MUST, "REC-06", NEED_BTS)
 {
     const struct workload *w = trace_find(run, "call.relative");
     struct guest_place place;

@@ -47,14 +47,14 @@ static unsigned compare_with_labels(struct run *run, bool events)
     return compared;
 }
 
-CHECK(labels_branches, .name = "oracle.labels.branches", .clauses = "", .kind = SOFTWARE)
+CHECK("oracle.labels.branches", SOFTWARE, "", NEED_NOTHING)
 {
     unsigned compared = compare_with_labels(run, false);
 
     EXPECT(run, compared >= 40, "only %u workloads were stepped", compared);
 }
 
-CHECK(labels_events, .name = "oracle.labels.events", .clauses = "", .kind = SOFTWARE)
+CHECK("oracle.labels.events", SOFTWARE, "", NEED_NOTHING)
 {
     unsigned compared = compare_with_labels(run, true);
 
@@ -86,7 +86,7 @@ static void expect_connected(struct run *run, const struct workload *w,
     }
 }
 
-CHECK(connected, .name = "oracle.programs.connected", .clauses = "", .kind = SOFTWARE)
+CHECK("oracle.programs.connected", SOFTWARE, "", NEED_NOTHING)
 {
     for (size_t i = 0; i < PROGRAMS; i++) {
         const struct workload *w = trace_find(run, programs[i]);
@@ -107,7 +107,7 @@ static uint64_t path_sum(const struct oracle *oracle)
     return sum;
 }
 
-CHECK(repeatable, .name = "oracle.programs.repeatable", .clauses = "", .kind = SOFTWARE)
+CHECK("oracle.programs.repeatable", SOFTWARE, "", NEED_NOTHING)
 {
     for (size_t i = 0; i < 2; i++) {
         const struct workload *w = trace_find(run, programs[i]);
@@ -124,7 +124,7 @@ CHECK(repeatable, .name = "oracle.programs.repeatable", .clauses = "", .kind = S
 }
 
 /* Stepping must not change what a program computes. */
-CHECK(results, .name = "oracle.programs.results", .clauses = "", .kind = SOFTWARE)
+CHECK("oracle.programs.results", SOFTWARE, "", NEED_NOTHING)
 {
     for (size_t i = 0; i < PROGRAMS; i++) {
         struct guest_run plain = {
@@ -143,7 +143,7 @@ CHECK(results, .name = "oracle.programs.results", .clauses = "", .kind = SOFTWAR
 
 /* --- bounds */
 
-CHECK(steps, .name = "oracle.steps", .clauses = "", .kind = SOFTWARE)
+CHECK("oracle.steps", SOFTWARE, "", NEED_NOTHING)
 {
     struct guest_run r = {.workload = trace_find(run, "bench.loop"), .argument = 1000};
     uint64_t bare = oracle_bare_steps(trace_guest(run), &r);
@@ -154,7 +154,7 @@ CHECK(steps, .name = "oracle.steps", .clauses = "", .kind = SOFTWARE)
            (unsigned long long)bare);
 }
 
-CHECK(kept, .name = "oracle.edges.bounded", .clauses = "", .kind = SOFTWARE)
+CHECK("oracle.edges.bounded", SOFTWARE, "", NEED_NOTHING)
 {
     struct oracle oracle = {.edges = witness_edges(run), .max = 5};
     struct guest_run r = {.workload = trace_find(run, "bench.loop"), .argument = 100};
@@ -166,7 +166,7 @@ CHECK(kept, .name = "oracle.edges.bounded", .clauses = "", .kind = SOFTWARE)
     EXPECT_EQ(run, oracle.edges[5].kind, 0xC5, "the byte behind it");
 }
 
-CHECK(budget, .name = "oracle.budget", .clauses = "", .kind = SOFTWARE)
+CHECK("oracle.budget", SOFTWARE, "", NEED_NOTHING)
 {
     struct oracle oracle = {
         .edges = witness_edges(run), .max = WITNESS_EDGES, .step_budget = 500};
@@ -179,7 +179,7 @@ CHECK(budget, .name = "oracle.budget", .clauses = "", .kind = SOFTWARE)
 }
 
 /* STI is not for ring 3: the exception has no handler that goes on. */
-CHECK(lost, .name = "oracle.lost", .clauses = "", .kind = SOFTWARE)
+CHECK("oracle.lost", SOFTWARE, "", NEED_NOTHING)
 {
     struct oracle oracle = {.edges = witness_edges(run), .max = WITNESS_EDGES};
     struct guest_run r = {.workload = trace_find(run, "interrupt.sti")};
@@ -193,7 +193,7 @@ CHECK(lost, .name = "oracle.lost", .clauses = "", .kind = SOFTWARE)
     EXPECT_EQ(run, oracle.edges[oracle.count - 1].from, r.frame.rip, "from of the last edge");
 }
 
-CHECK(leaves_nothing, .name = "oracle.leaves_nothing", .clauses = "", .kind = SOFTWARE)
+CHECK("oracle.leaves_nothing", SOFTWARE, "", NEED_NOTHING)
 {
     static struct trap_slot before[TRAP_SYSCALL + 1];
     const struct workload *w = trace_find(run, "syscall.mixed");

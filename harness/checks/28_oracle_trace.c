@@ -39,8 +39,7 @@ static bool traced_agrees(struct run *run, const struct workload *w, uint64_t ar
     return same;
 }
 
-CHECK(programs, .name = "bts.oracle.programs", .clauses = "GEN-01 GEN-20 GEN-21", .kind = MUST,
-      .needs = NEED_BTS)
+CHECK("bts.oracle.programs", MUST, "GEN-01 GEN-20 GEN-21", NEED_BTS)
 {
     static const char *const names[] = {"program.sort", "program.interpreter", "bench.call"};
     const unsigned seeds = run_count(run, 20);
@@ -60,8 +59,7 @@ CHECK(programs, .name = "bts.oracle.programs", .clauses = "GEN-01 GEN-20 GEN-21"
 /* Long paths are repetitions of short ones: they wait for soak=1. */
 #define SHORT_PATH 400
 
-CHECK(workloads, .name = "bts.oracle.workloads", .clauses = "GEN-01 GEN-20 GEN-21",
-      .kind = MUST, .needs = NEED_BTS)
+CHECK("bts.oracle.workloads", MUST, "GEN-01 GEN-20 GEN-21", NEED_BTS)
 {
     unsigned compared = 0;
 

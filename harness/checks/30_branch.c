@@ -39,133 +39,113 @@ static void judge(struct run *run, unsigned ring, const char *family)
     }
 }
 
-CHECK(jcc_ring3, .name = "bts.branch.jcc.ring3", .clauses = "GEN-01 GEN-02 GEN-03",
-      .kind = MUST, .needs = NEED_BTS)
+CHECK("bts.branch.jcc.ring3", MUST, "GEN-01 GEN-02 GEN-03", NEED_BTS)
 {
     judge(run, 3, "jcc.");
 }
 
-CHECK(jcc_ring0, .name = "bts.branch.jcc.ring0", .clauses = "GEN-01 GEN-02 GEN-03",
-      .kind = MUST, .needs = NEED_BTS)
+CHECK("bts.branch.jcc.ring0", MUST, "GEN-01 GEN-02 GEN-03", NEED_BTS)
 {
     judge(run, 0, "jcc.");
 }
 
-CHECK(loop_ring3, .name = "bts.branch.loop.ring3", .clauses = "GEN-02 GEN-03", .kind = MUST,
-      .needs = NEED_BTS)
+CHECK("bts.branch.loop.ring3", MUST, "GEN-02 GEN-03", NEED_BTS)
 {
     judge(run, 3, "loop.l");
     judge(run, 3, "loop.j");
     judge(run, 3, "loop.e");
 }
 
-CHECK(loop_ring0, .name = "bts.branch.loop.ring0", .clauses = "GEN-02 GEN-03", .kind = MUST,
-      .needs = NEED_BTS)
+CHECK("bts.branch.loop.ring0", MUST, "GEN-02 GEN-03", NEED_BTS)
 {
     judge(run, 0, "loop.l");
     judge(run, 0, "loop.j");
     judge(run, 0, "loop.e");
 }
 
-CHECK(jmp_ring3, .name = "bts.branch.jmp.ring3", .clauses = "GEN-03", .kind = MUST,
-      .needs = NEED_BTS)
+CHECK("bts.branch.jmp.ring3", MUST, "GEN-03", NEED_BTS)
 {
     judge(run, 3, "jmp.");
 }
 
-CHECK(jmp_ring0, .name = "bts.branch.jmp.ring0", .clauses = "GEN-03", .kind = MUST,
-      .needs = NEED_BTS)
+CHECK("bts.branch.jmp.ring0", MUST, "GEN-03", NEED_BTS)
 {
     judge(run, 0, "jmp.");
 }
 
-CHECK(call_ring3, .name = "bts.branch.call.ring3", .clauses = "GEN-03", .kind = MUST,
-      .needs = NEED_BTS)
+CHECK("bts.branch.call.ring3", MUST, "GEN-03", NEED_BTS)
 {
     judge(run, 3, "call.");
 }
 
-CHECK(call_ring0, .name = "bts.branch.call.ring0", .clauses = "GEN-03", .kind = MUST,
-      .needs = NEED_BTS)
+CHECK("bts.branch.call.ring0", MUST, "GEN-03", NEED_BTS)
 {
     judge(run, 0, "call.");
 }
 
 /* To the next instruction: taken all the same. */
-CHECK(zero_ring3, .name = "bts.branch.zero_displacement.ring3", .clauses = "GEN-04",
-      .kind = MUST, .needs = NEED_BTS)
+CHECK("bts.branch.zero_displacement.ring3", MUST, "GEN-04", NEED_BTS)
 {
     judge(run, 3, "zero.");
 }
 
-CHECK(zero_ring0, .name = "bts.branch.zero_displacement.ring0", .clauses = "GEN-04",
-      .kind = MUST, .needs = NEED_BTS)
+CHECK("bts.branch.zero_displacement.ring0", MUST, "GEN-04", NEED_BTS)
 {
     judge(run, 0, "zero.");
 }
 
 /* The first prefix is the branch's first byte. */
-CHECK(prefix_ring3, .name = "bts.branch.prefix.ring3", .clauses = "REC-07 GEN-03", .kind = MUST,
-      .needs = NEED_BTS)
+CHECK("bts.branch.prefix.ring3", MUST, "REC-07 GEN-03", NEED_BTS)
 {
     judge(run, 3, "prefix.");
 }
 
-CHECK(prefix_ring0, .name = "bts.branch.prefix.ring0", .clauses = "REC-07 GEN-03", .kind = MUST,
-      .needs = NEED_BTS)
+CHECK("bts.branch.prefix.ring0", MUST, "REC-07 GEN-03", NEED_BTS)
 {
     judge(run, 0, "prefix.");
 }
 
 /* Branches that end with their page, and branches that lie on both sides of its end. */
-CHECK(page_ring3, .name = "bts.branch.page_boundary.ring3", .clauses = "GEN-03 REC-07",
-      .kind = MUST, .needs = NEED_BTS)
+CHECK("bts.branch.page_boundary.ring3", MUST, "GEN-03 REC-07", NEED_BTS)
 {
     judge(run, 3, "page.");
 }
 
-CHECK(page_ring0, .name = "bts.branch.page_boundary.ring0", .clauses = "GEN-03 REC-07",
-      .kind = MUST, .needs = NEED_BTS)
+CHECK("bts.branch.page_boundary.ring0", MUST, "GEN-03 REC-07", NEED_BTS)
 {
     judge(run, 0, "page.");
 }
 
-CHECK(recursion_ring3, .name = "bts.branch.recursion.ring3", .clauses = "GEN-03 GEN-20",
-      .kind = MUST, .needs = NEED_BTS)
+CHECK("bts.branch.recursion.ring3", MUST, "GEN-03 GEN-20", NEED_BTS)
 {
     judge(run, 3, "recursion.");
 }
 
-CHECK(recursion_ring0, .name = "bts.branch.recursion.ring0", .clauses = "GEN-03 GEN-20",
-      .kind = MUST, .needs = NEED_BTS)
+CHECK("bts.branch.recursion.ring0", MUST, "GEN-03 GEN-20", NEED_BTS)
 {
     judge(run, 0, "recursion.");
 }
 
 /* CMOV, SETcc, REP, serialising instructions, operands that look like branches. */
-CHECK(straight_ring3, .name = "bts.branch.none.ring3", .clauses = "GEN-02", .kind = MUST,
-      .needs = NEED_BTS)
+CHECK("bts.branch.none.ring3", MUST, "GEN-02", NEED_BTS)
 {
     judge(run, 3, "straight.");
 }
 
-CHECK(straight_ring0, .name = "bts.branch.none.ring0", .clauses = "GEN-02", .kind = MUST,
-      .needs = NEED_BTS)
+CHECK("bts.branch.none.ring0", MUST, "GEN-02", NEED_BTS)
 {
     judge(run, 0, "straight.");
 }
 
 /* Far JMP, CALL and RET to the same privilege. */
-CHECK(far_ring3, .name = "bts.branch.far.ring3", .clauses = "GEN-03", .kind = MUST,
-      .needs = NEED_BTS)
+CHECK("bts.branch.far.ring3", MUST, "GEN-03", NEED_BTS)
 {
     judge(run, 3, "far.jmp");
     judge(run, 3, "far.call");
     judge(run, 3, "far.ret");
 }
 
-CHECK(far_ring0, .name = "bts.branch.far.ring0", .clauses = "GEN-03", .kind = MUST,
-      .needs = NEED_BTS)
+CHECK("bts.branch.far.ring0", MUST, "GEN-03", NEED_BTS)
 {
     judge(run, 0, "far.jmp");
     judge(run, 0, "far.call");

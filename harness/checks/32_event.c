@@ -33,14 +33,13 @@ static void judge_both(struct run *run, const char *name)
     judge(run, 0, name);
 }
 
-CHECK(ud, .name = "bts.event.ud", .clauses = "GEN-06 GEN-01", .kind = MUST, .needs = NEED_BTS)
+CHECK("bts.event.ud", MUST, "GEN-06 GEN-01", NEED_BTS)
 {
     judge_both(run, "fault.ud");
 }
 
 /* Tracing changes nothing for the program: CR2 belongs to page faults. */
-CHECK(cr2_kept, .name = "bts.event.cr2_kept", .clauses = "GEN-06", .kind = MUST,
-      .needs = NEED_BTS)
+CHECK("bts.event.cr2_kept", MUST, "GEN-06", NEED_BTS)
 {
     static const char *const others[] = {"fault.ud",  "fault.de",      "fault.gp_address",
                                          "int3.once", "trap.step_jmp", "int80.once"};
@@ -59,19 +58,19 @@ CHECK(cr2_kept, .name = "bts.event.cr2_kept", .clauses = "GEN-06", .kind = MUST,
     }
 }
 
-CHECK(de, .name = "bts.event.de", .clauses = "GEN-06", .kind = MUST, .needs = NEED_BTS)
+CHECK("bts.event.de", MUST, "GEN-06", NEED_BTS)
 {
     judge_both(run, "fault.de");
 }
 
-CHECK(gp, .name = "bts.event.gp", .clauses = "GEN-06 DCTL-03", .kind = MUST, .needs = NEED_BTS)
+CHECK("bts.event.gp", MUST, "GEN-06 DCTL-03", NEED_BTS)
 {
     judge(run, 3, "fault.gp_privileged");
     judge_both(run, "fault.gp_address");
 }
 
 /* The instruction is restarted: its own branches, if it has any, follow the fault. */
-CHECK(pf, .name = "bts.event.pf", .clauses = "GEN-06 GEN-21", .kind = MUST, .needs = NEED_BTS)
+CHECK("bts.event.pf", MUST, "GEN-06 GEN-21", NEED_BTS)
 {
     judge_both(run, "pf.read");
     judge_both(run, "pf.write");
@@ -81,29 +80,25 @@ CHECK(pf, .name = "bts.event.pf", .clauses = "GEN-06 GEN-21", .kind = MUST, .nee
 }
 
 /* Within a REP the source is the REP instruction, and its iterations leave nothing. */
-CHECK(pf_repeat, .name = "bts.event.pf_in_repeat", .clauses = "GEN-06 GEN-02", .kind = MUST,
-      .needs = NEED_BTS)
+CHECK("bts.event.pf_in_repeat", MUST, "GEN-06 GEN-02", NEED_BTS)
 {
     judge_both(run, "pf.repeat");
 }
 
 /* The branch is taken, then the fetch faults: two records. */
-CHECK(pf_fetch, .name = "bts.event.pf_on_fetch", .clauses = "GEN-09 GEN-06", .kind = MUST,
-      .needs = NEED_BTS)
+CHECK("bts.event.pf_on_fetch", MUST, "GEN-09 GEN-06", NEED_BTS)
 {
     judge_both(run, "fault.pf_fetch");
 }
 
 /* The branch faults: one record, the exception's. */
-CHECK(gp_target, .name = "bts.event.gp_on_target", .clauses = "GEN-09 GEN-06", .kind = MUST,
-      .needs = NEED_BTS)
+CHECK("bts.event.gp_on_target", MUST, "GEN-09 GEN-06", NEED_BTS)
 {
     judge_both(run, "fault.gp_target");
 }
 
 /* Pending at the end of SYSRETQ or IRETQ, of STI's shadow, of HLT. */
-CHECK(interrupt_ring3, .name = "bts.event.interrupt.ring3", .clauses = "GEN-05 GEN-08 GEN-01",
-      .kind = MUST, .needs = NEED_BTS)
+CHECK("bts.event.interrupt.ring3", MUST, "GEN-05 GEN-08 GEN-01", NEED_BTS)
 {
     judge(run, 3, "interrupt.sysret");
     judge(run, 3, "interrupt.iret");
@@ -111,20 +106,18 @@ CHECK(interrupt_ring3, .name = "bts.event.interrupt.ring3", .clauses = "GEN-05 G
     judge(run, 3, "interrupt.timer");
 }
 
-CHECK(interrupt_ring0, .name = "bts.event.interrupt.ring0", .clauses = "GEN-05", .kind = MUST,
-      .needs = NEED_BTS)
+CHECK("bts.event.interrupt.ring0", MUST, "GEN-05", NEED_BTS)
 {
     judge(run, 0, "interrupt.sti");
     judge(run, 0, "interrupt.hlt");
 }
 
-CHECK(interrupt_after_branch, .name = "bts.event.interrupt_after_branch", .clauses = "GEN-08",
-      .kind = MUST, .needs = NEED_BTS)
+CHECK("bts.event.interrupt_after_branch", MUST, "GEN-08", NEED_BTS)
 {
     judge(run, 0, "interrupt.sti_jmp");
 }
 
-CHECK(nmi, .name = "bts.event.nmi", .clauses = "GEN-05 GEN-01", .kind = MUST, .needs = NEED_BTS)
+CHECK("bts.event.nmi", MUST, "GEN-05 GEN-01", NEED_BTS)
 {
     judge(run, 3, "interrupt.nmi");
     judge(run, 0, "interrupt.nmi_ring0");

@@ -72,8 +72,7 @@ static const char *source(const struct compare_result *r, enum edge_kind kind)
     return primary && other ? "both" : primary ? "insn" : other ? "next" : "no record";
 }
 
-CHECK(syscall, .name = "bts.open.syscall", .clauses = "GEN-12", .kind = CHARACTERISE,
-      .needs = NEED_BTS)
+CHECK("bts.open.syscall", CHARACTERISE, "GEN-12", NEED_BTS)
 {
     struct compare_result r = judge(run, 3, "syscall.once");
 
@@ -85,8 +84,7 @@ CHECK(syscall, .name = "bts.open.syscall", .clauses = "GEN-12", .kind = CHARACTE
     run_observe(run, "bts.sysret-record", "%s", presence(&r, EDGE_SYSRET));
 }
 
-CHECK(iret, .name = "bts.open.iret", .clauses = "GEN-12", .kind = CHARACTERISE,
-      .needs = NEED_BTS)
+CHECK("bts.open.iret", CHARACTERISE, "GEN-12", NEED_BTS)
 {
     struct compare_result r = judge(run, 3, "far.iret");
 
@@ -95,8 +93,7 @@ CHECK(iret, .name = "bts.open.iret", .clauses = "GEN-12", .kind = CHARACTERISE,
     run_observe(run, "bts.iret-record.ring0", "%s", presence(&r, EDGE_IRET));
 }
 
-CHECK(int_n, .name = "bts.open.int_n", .clauses = "GEN-11", .kind = CHARACTERISE,
-      .needs = NEED_BTS)
+CHECK("bts.open.int_n", CHARACTERISE, "GEN-11", NEED_BTS)
 {
     struct compare_result r = judge(run, 3, "int80.once");
 
@@ -107,8 +104,7 @@ CHECK(int_n, .name = "bts.open.int_n", .clauses = "GEN-11", .kind = CHARACTERISE
     run_observe(run, "bts.int-n-from", "%s", source(&r, EDGE_INT));
 }
 
-CHECK(int3, .name = "bts.open.int3", .clauses = "GEN-11 GEN-07", .kind = CHARACTERISE,
-      .needs = NEED_BTS)
+CHECK("bts.open.int3", CHARACTERISE, "GEN-11 GEN-07", NEED_BTS)
 {
     struct compare_result r = judge(run, 3, "int3.once");
 
@@ -117,8 +113,7 @@ CHECK(int3, .name = "bts.open.int3", .clauses = "GEN-11 GEN-07", .kind = CHARACT
     run_observe(run, "bts.int3-from", "%s", source(&r, EDGE_INT3));
 }
 
-CHECK(int1, .name = "bts.open.int1", .clauses = "GEN-11 GEN-10", .kind = CHARACTERISE,
-      .needs = NEED_BTS)
+CHECK("bts.open.int1", CHARACTERISE, "GEN-11 GEN-10", NEED_BTS)
 {
     struct compare_result r = judge_step(run, 3, "int1.once");
 
@@ -127,15 +122,13 @@ CHECK(int1, .name = "bts.open.int1", .clauses = "GEN-11 GEN-10", .kind = CHARACT
 }
 
 /* Whether or not #DB leaves a record: the branch that was stepped has its own, and first. */
-CHECK(stepped_branch, .name = "bts.event.trap_after_branch", .clauses = "GEN-08", .kind = MUST,
-      .needs = NEED_BTS)
+CHECK("bts.event.trap_after_branch", MUST, "GEN-08", NEED_BTS)
 {
     judge_step(run, 3, "trap.step_jmp");
     judge_step(run, 0, "trap.step_jmp");
 }
 
-CHECK(single_step, .name = "bts.open.single_step", .clauses = "GEN-10 GEN-07",
-      .kind = CHARACTERISE, .needs = NEED_BTS)
+CHECK("bts.open.single_step", CHARACTERISE, "GEN-10 GEN-07", NEED_BTS)
 {
     struct compare_result r = judge_step(run, 3, "trap.step");
 

@@ -173,16 +173,14 @@ static struct compare_result judge(struct run *run, const struct cause *cause)
     return sum;
 }
 
-CHECK(breakpoint, .name = "bts.debug.breakpoint", .clauses = "GEN-10 GEN-06",
-      .kind = CHARACTERISE, .needs = NEED_BTS)
+CHECK("bts.debug.breakpoint", CHARACTERISE, "GEN-10 GEN-06", NEED_BTS)
 {
     struct compare_result r = judge(run, &execution);
 
     run_observe(run, "bts.db-record.breakpoint", r.optional_seen & TRAP_BIT ? "yes" : "no");
 }
 
-CHECK(watch, .name = "bts.debug.watchpoint", .clauses = "GEN-07 GEN-10", .kind = CHARACTERISE,
-      .needs = NEED_BTS)
+CHECK("bts.debug.watchpoint", CHARACTERISE, "GEN-07 GEN-10", NEED_BTS)
 {
     struct compare_result r = judge(run, &watchpoint);
 
@@ -212,8 +210,7 @@ static void expect_bits(struct run *run, const struct cause *cause, unsigned rin
     run_deferred_now(run);
 }
 
-CHECK(control_bits, .name = "bts.debug.control_bits", .clauses = "LBR-03 BTF-02", .kind = MUST,
-      .needs = NEED_BTS)
+CHECK("bts.debug.control_bits", MUST, "LBR-03 BTF-02", NEED_BTS)
 {
     /* With BTF the trap comes after a branch, so a branch is what is stepped. */
     expect_bits(run, &execution, 3);
@@ -223,8 +220,7 @@ CHECK(control_bits, .name = "bts.debug.control_bits", .clauses = "LBR-03 BTF-02"
 }
 
 /* Without a trace the same holds; and without any #DB the bits stay. */
-CHECK(untraced_bits, .name = "bts.debug.untraced_bits", .clauses = "LBR-03", .kind = MUST,
-      .needs = NEED_BTS)
+CHECK("bts.debug.untraced_bits", MUST, "LBR-03", NEED_BTS)
 {
     const struct workload *w = trace_find(run, execution.workload);
 

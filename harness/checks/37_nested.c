@@ -107,16 +107,14 @@ static const char *records_of(struct run *run, const struct detour *d)
     return firsts ? "each" : "last";
 }
 
-CHECK(during_delivery, .name = "bts.nested.during_delivery", .clauses = "GEN-22 GEN-06",
-      .kind = CHARACTERISE, .needs = NEED_BTS)
+CHECK("bts.nested.during_delivery", CHARACTERISE, "GEN-22 GEN-06", NEED_BTS)
 {
     static const struct detour ud = {"fault.ud", VECTOR_UD, VECTOR_NP};
 
     run_observe(run, "bts.nested-records", "%s", records_of(run, &ud));
 }
 
-CHECK(double_fault, .name = "bts.nested.double_fault", .clauses = "GEN-22",
-      .kind = CHARACTERISE, .needs = NEED_BTS)
+CHECK("bts.nested.double_fault", CHARACTERISE, "GEN-22", NEED_BTS)
 {
     static const struct detour gp = {"fault.gp_address", VECTOR_GP, VECTOR_DF};
 
@@ -125,8 +123,7 @@ CHECK(double_fault, .name = "bts.nested.double_fault", .clauses = "GEN-22",
 
 /* --- what is held back, and what comes in the middle */
 
-CHECK(mov_ss, .name = "bts.event.trap_after_mov_ss", .clauses = "GEN-08", .kind = MUST,
-      .needs = NEED_BTS)
+CHECK("bts.event.trap_after_mov_ss", MUST, "GEN-08", NEED_BTS)
 {
     const struct workload *w = trace_find(run, "shadow.mov_ss");
 
@@ -168,8 +165,7 @@ static bool in_the_middle(const struct arrival *a)
            a->rcx < 30000;
 }
 
-CHECK(inside_repeat, .name = "bts.event.interrupt_in_repeat", .clauses = "GEN-05 GEN-02",
-      .kind = MUST, .needs = NEED_BTS)
+CHECK("bts.event.interrupt_in_repeat", MUST, "GEN-05 GEN-02", NEED_BTS)
 {
     static const uint32_t ticks[] = {100, 300, 1000, 3000, 10000, 30, 500, 2000, 6000, 20000};
     const unsigned count = sizeof(ticks) / sizeof(ticks[0]);
@@ -247,8 +243,7 @@ static void close_own(void *arg)
     (void)arg;
 }
 
-CHECK(inside_long_repeat, .name = "bts.event.interrupt_in_long_repeat",
-      .clauses = "GEN-05 GEN-02", .kind = MUST, .needs = NEED_BTS)
+CHECK("bts.event.interrupt_in_long_repeat", MUST, "GEN-05 GEN-02", NEED_BTS)
 {
     struct own_repeat own = {.start = (uint64_t)(uintptr_t)run->platform->arena,
                              .bytes = run->platform->arena_bytes};

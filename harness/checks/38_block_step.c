@@ -117,8 +117,7 @@ static const char *const walks[] = {"debug.blocks", "call.nested", "jcc.taken.re
                                     "far.call",     "far.ret"};
 #define WALKS (sizeof(walks) / sizeof(walks[0]))
 
-CHECK(branches_only, .name = "bts.block_step.branches_only", .clauses = "BTF-01 BTF-02",
-      .kind = MUST, .needs = NEED_BTS)
+CHECK("bts.block_step.branches_only", MUST, "BTF-01 BTF-02", NEED_BTS)
 {
     for (unsigned i = 0; i < WALKS; i++) {
         const struct workload *w = trace_find(run, walks[i]);
@@ -134,8 +133,7 @@ CHECK(branches_only, .name = "bts.block_step.branches_only", .clauses = "BTF-01 
 }
 
 /* The same under a trace, whose records the traps must leave alone. */
-CHECK(traced, .name = "bts.block_step.traced", .clauses = "BTF-01 BTF-05 GEN-01", .kind = MUST,
-      .needs = NEED_BTS)
+CHECK("bts.block_step.traced", MUST, "BTF-01 BTF-05 GEN-01", NEED_BTS)
 {
     for (unsigned i = 0; i < WALKS; i++) {
         const struct workload *w = trace_find(run, walks[i]);
@@ -173,8 +171,7 @@ CHECK(traced, .name = "bts.block_step.traced", .clauses = "BTF-01 BTF-05 GEN-01"
     }
 }
 
-CHECK(without_tf, .name = "bts.block_step.without_tf", .clauses = "BTF-01", .kind = MUST,
-      .needs = NEED_BTS)
+CHECK("bts.block_step.without_tf", MUST, "BTF-01", NEED_BTS)
 {
     const struct workload *w = trace_find(run, walks[0]);
     struct guest_run r = {.workload = w, .ring = 3};
@@ -190,8 +187,7 @@ CHECK(without_tf, .name = "bts.block_step.without_tf", .clauses = "BTF-01", .kin
 }
 
 /* Not set again: the first trap ends a block, the next comes one instruction later. */
-CHECK(cleared, .name = "bts.block_step.cleared", .clauses = "BTF-02", .kind = MUST,
-      .needs = NEED_BTS)
+CHECK("bts.block_step.cleared", MUST, "BTF-02", NEED_BTS)
 {
     const struct workload *w = trace_find(run, walks[0]);
     struct guest_run r = {.workload = w, .ring = 3, .step = true};
@@ -212,8 +208,7 @@ CHECK(cleared, .name = "bts.block_step.cleared", .clauses = "BTF-02", .kind = MU
 }
 
 /* INT n and its IRET, with TF: does the return count as a branch that traps? */
-CHECK(across_interrupt, .name = "bts.block_step.across_interrupt", .clauses = "BTF-04",
-      .kind = CHARACTERISE, .needs = NEED_BTS)
+CHECK("bts.block_step.across_interrupt", CHARACTERISE, "BTF-04", NEED_BTS)
 {
     const struct workload *w = trace_find(run, "debug.int");
     struct guest_run r = {.workload = w, .ring = 3, .step = true};
@@ -242,8 +237,7 @@ CHECK(across_interrupt, .name = "bts.block_step.across_interrupt", .clauses = "B
 }
 
 /* What the next owner wishes is what the register holds, whatever came in between. */
-CHECK(wishes, .name = "bts.block_step.wishes", .clauses = "BTF-02 DCTL-01", .kind = MUST,
-      .needs = NEED_BTS)
+CHECK("bts.block_step.wishes", MUST, "BTF-02 DCTL-01", NEED_BTS)
 {
     static const char *const events[] = {"trap.step_jmp", "pf.read", "fault.gp_address"};
 
@@ -313,8 +307,7 @@ static bool write_in_shadow(struct run *run, uint64_t from, uint64_t to)
     return shadow.traps && shadow.rip == behind;
 }
 
-CHECK(in_shadow, .name = "bts.block_step.in_shadow", .clauses = "BTF-06", .kind = CHARACTERISE,
-      .needs = NEED_BTS)
+CHECK("bts.block_step.in_shadow", CHARACTERISE, "BTF-06", NEED_BTS)
 {
     run_observe(run, "bts.btf-cleared-in-shadow",
                 write_in_shadow(run, DEBUGCTL_BTF, 0) ? "trap" : "none");

@@ -121,14 +121,12 @@ static void combinations(struct run *run, unsigned ring)
     trap_set(VECTOR_PMI, before.handler, before.arg);
 }
 
-CHECK(ring0, .name = "bts.control.combinations.ring0", .clauses = "CPL-01 CPL-02 GEN-01",
-      .kind = MUST, .needs = NEED_BTS | NEED_DS_CPL)
+CHECK("bts.control.combinations.ring0", MUST, "CPL-01 CPL-02 GEN-01", NEED_BTS | NEED_DS_CPL)
 {
     combinations(run, 0);
 }
 
-CHECK(ring3, .name = "bts.control.combinations.ring3", .clauses = "CPL-01 CPL-02 GEN-01",
-      .kind = MUST, .needs = NEED_BTS | NEED_DS_CPL)
+CHECK("bts.control.combinations.ring3", MUST, "CPL-01 CPL-02 GEN-01", NEED_BTS | NEED_DS_CPL)
 {
     combinations(run, 3);
 }
@@ -164,8 +162,7 @@ static void filtered_kind(struct run *run, const struct workload *w, unsigned ri
     run_deferred_now(run);
 }
 
-CHECK(kinds_filtered, .name = "bts.control.kinds_filtered", .clauses = "CPL-02", .kind = MUST,
-      .needs = NEED_BTS | NEED_DS_CPL)
+CHECK("bts.control.kinds_filtered", MUST, "CPL-02", NEED_BTS | NEED_DS_CPL)
 {
     for (unsigned i = 0; i < sizeof(kinds) / sizeof(kinds[0]); i++) {
         filtered_kind(run, trace_find(run, kinds[i]), 3, i & 1);
@@ -173,8 +170,7 @@ CHECK(kinds_filtered, .name = "bts.control.kinds_filtered", .clauses = "CPL-02",
     }
 }
 
-CHECK(messages_only, .name = "bts.control.messages_only", .clauses = "BTM-01 CPL-01",
-      .kind = MUST, .needs = NEED_BTS)
+CHECK("bts.control.messages_only", MUST, "BTM-01 CPL-01", NEED_BTS)
 {
     struct outcome got = try_bits(run, DEBUGCTL_TR, 0);
 

@@ -47,8 +47,7 @@ static bool in_guest(const struct guest_place *place, uint64_t address)
 }
 
 /* OFF_OS: everything that stays in ring 3 is there, nothing that stays in ring 0 is. */
-CHECK(off_os, .name = "bts.cpl.off_os", .clauses = "CPL-02", .kind = MUST,
-      .needs = NEED_BTS | NEED_DS_CPL)
+CHECK("bts.cpl.off_os", MUST, "CPL-02", NEED_BTS | NEED_DS_CPL)
 {
     static const char *const names[] = {"syscall.branches", "pf.row", "int80.row",
                                         "recursion.mutual", "jcc.taken.rel32"};
@@ -69,8 +68,7 @@ CHECK(off_os, .name = "bts.cpl.off_os", .clauses = "CPL-02", .kind = MUST,
 }
 
 /* OFF_USR: nothing that stays in ring 3 is there; ring 0 is traced as ever. */
-CHECK(off_usr, .name = "bts.cpl.off_usr", .clauses = "CPL-02", .kind = MUST,
-      .needs = NEED_BTS | NEED_DS_CPL)
+CHECK("bts.cpl.off_usr", MUST, "CPL-02", NEED_BTS | NEED_DS_CPL)
 {
     static const char *const names[] = {"syscall.branches", "pf.row",    "recursion.mutual",
                                         "jcc.taken.rel32",  "loop.loop", "far.jmp"};
@@ -96,8 +94,7 @@ CHECK(off_usr, .name = "bts.cpl.off_usr", .clauses = "CPL-02", .kind = MUST,
     trace_expect_workload(&t, trace_find(run, "call.nested"), 0, NULL);
 }
 
-CHECK(off_both, .name = "bts.cpl.off_both", .clauses = "CPL-02", .kind = MUST,
-      .needs = NEED_BTS | NEED_DS_CPL)
+CHECK("bts.cpl.off_both", MUST, "CPL-02", NEED_BTS | NEED_DS_CPL)
 {
     for (unsigned i = 0; i < crossings(); i++) {
         struct trace t;
@@ -134,8 +131,7 @@ static enum crossing_rule infer(struct run *run, const struct workload *w)
     return rule;
 }
 
-CHECK(crossing, .name = "bts.cpl.crossing", .clauses = "CPL-05", .kind = CHARACTERISE,
-      .needs = NEED_BTS | NEED_DS_CPL)
+CHECK("bts.cpl.crossing", CHARACTERISE, "CPL-05", NEED_BTS | NEED_DS_CPL)
 {
     static const char *const labels[] = {"bts.crossing-syscall",   "bts.crossing-int",
                                          "bts.crossing-fault",     "bts.crossing-pf",
@@ -161,8 +157,7 @@ CHECK(crossing, .name = "bts.cpl.crossing", .clauses = "CPL-05", .kind = CHARACT
  * User-only traces have leaked kernel addresses into tools before, and have shown crossings in
  * one direction only: both counted for each filter.
  */
-CHECK(crossing_table, .name = "bts.cpl.crossing_table", .clauses = "CPL-05",
-      .kind = CHARACTERISE, .needs = NEED_BTS | NEED_DS_CPL)
+CHECK("bts.cpl.crossing_table", CHARACTERISE, "CPL-05", NEED_BTS | NEED_DS_CPL)
 {
     static const char *const names[] = {"bts.crossings-unfiltered", "bts.crossings-off_os",
                                         "bts.crossings-off_usr"};
@@ -190,8 +185,7 @@ CHECK(crossing_table, .name = "bts.cpl.crossing_table", .clauses = "CPL-05",
 }
 
 /* The first record after each crossing under a filter: its from must still be a branch. */
-CHECK(sources, .name = "bts.cpl.sources", .clauses = "CPL-05 GEN-03", .kind = MUST,
-      .needs = NEED_BTS | NEED_DS_CPL)
+CHECK("bts.cpl.sources", MUST, "CPL-05 GEN-03", NEED_BTS | NEED_DS_CPL)
 {
     for (unsigned i = 0; i < crossings(); i++) {
         for (unsigned f = 0; f < 2; f++) {

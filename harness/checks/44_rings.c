@@ -33,8 +33,7 @@ static size_t records_inside(struct trace *t, unsigned ring)
     return inside;
 }
 
-CHECK(inner_rings, .name = "bts.ring.branches", .clauses = "GEN-03 CPL-03", .kind = MUST,
-      .needs = NEED_BTS)
+CHECK("bts.ring.branches", MUST, "GEN-03 CPL-03", NEED_BTS)
 {
     static const char *const names[] = {"call.nested", "jcc.taken.rel32", "jmp.rel32"};
 
@@ -48,8 +47,7 @@ CHECK(inner_rings, .name = "bts.ring.branches", .clauses = "GEN-03 CPL-03", .kin
         }
 }
 
-CHECK(filters, .name = "bts.ring.filters", .clauses = "CPL-03", .kind = MUST,
-      .needs = NEED_BTS | NEED_DS_CPL)
+CHECK("bts.ring.filters", MUST, "CPL-03", NEED_BTS | NEED_DS_CPL)
 {
     for (unsigned ring = 1; ring <= 2; ring++) {
         const struct workload *w = trace_find(run, "call.nested");
@@ -66,7 +64,7 @@ CHECK(filters, .name = "bts.ring.filters", .clauses = "CPL-03", .kind = MUST,
     }
 }
 
-CHECK(gate, .name = "bts.ring.gate", .clauses = "GEN-03", .kind = MUST, .needs = NEED_BTS)
+CHECK("bts.ring.gate", MUST, "GEN-03", NEED_BTS)
 {
     static const char *const names[] = {"gate.call", "gate.rings", "gate.iret"};
 
@@ -80,8 +78,7 @@ CHECK(gate, .name = "bts.ring.gate", .clauses = "GEN-03", .kind = MUST, .needs =
 }
 
 /* Between the crossings: a JMP in ring 1, a CALL in ring 2, the last RET in ring 3. */
-CHECK(gate_filters, .name = "bts.ring.gate_filters", .clauses = "CPL-03", .kind = MUST,
-      .needs = NEED_BTS | NEED_DS_CPL)
+CHECK("bts.ring.gate_filters", MUST, "CPL-03", NEED_BTS | NEED_DS_CPL)
 {
     for (unsigned f = 0; f < 2; f++) {
         struct trace t;
@@ -101,8 +98,7 @@ static const char *presence(const struct compare_result *r, enum edge_kind kind)
     return seen && absent ? "sometimes" : seen ? "yes" : absent ? "no" : "?";
 }
 
-CHECK(sysenter, .name = "bts.ring.sysenter", .clauses = "GEN-12", .kind = CHARACTERISE,
-      .needs = NEED_BTS)
+CHECK("bts.ring.sysenter", CHARACTERISE, "GEN-12", NEED_BTS)
 {
     static const char *const names[] = {"sysenter.once", "sysenter.branches"};
     struct compare_result result = {0};

@@ -54,8 +54,7 @@ static void judge(struct run *run, struct trace *t, const char *name, bool off_o
         run_detail(run, "in %s", name);
 }
 
-CHECK(near, .name = "bts.compat.near", .clauses = "REC-02 GEN-03", .kind = MUST,
-      .needs = NEED_BTS)
+CHECK("bts.compat.near", MUST, "REC-02 GEN-03", NEED_BTS)
 {
     static const char *const names[] = {"compat.near", "compat.call", "compat.size16"};
 
@@ -68,8 +67,7 @@ CHECK(near, .name = "bts.compat.near", .clauses = "REC-02 GEN-03", .kind = MUST,
     }
 }
 
-CHECK(far, .name = "bts.compat.far", .clauses = "GEN-03 REC-02", .kind = MUST,
-      .needs = NEED_BTS)
+CHECK("bts.compat.far", MUST, "GEN-03 REC-02", NEED_BTS)
 {
     static const char *const names[] = {"compat.far", "compat.long", "compat.gate"};
 
@@ -82,8 +80,7 @@ CHECK(far, .name = "bts.compat.far", .clauses = "GEN-03 REC-02", .kind = MUST,
     }
 }
 
-CHECK(events, .name = "bts.compat.events", .clauses = "GEN-06 GEN-11 REC-02", .kind = MUST,
-      .needs = NEED_BTS)
+CHECK("bts.compat.events", MUST, "GEN-06 GEN-11 REC-02", NEED_BTS)
 {
     struct trace t;
 
@@ -92,8 +89,7 @@ CHECK(events, .name = "bts.compat.events", .clauses = "GEN-06 GEN-11 REC-02", .k
 }
 
 /* INTO is one of those whose from is open, as that of INT n, by which all of this ends. */
-CHECK(into, .name = "bts.compat.into", .clauses = "GEN-11", .kind = CHARACTERISE,
-      .needs = NEED_BTS)
+CHECK("bts.compat.into", CHARACTERISE, "GEN-11", NEED_BTS)
 {
     struct compare_result result = {0};
     struct trace t;
@@ -109,8 +105,7 @@ CHECK(into, .name = "bts.compat.into", .clauses = "GEN-11", .kind = CHARACTERISE
                                                               : "next");
 }
 
-CHECK(sysenter, .name = "bts.compat.sysenter", .clauses = "GEN-12 REC-02", .kind = CHARACTERISE,
-      .needs = NEED_BTS)
+CHECK("bts.compat.sysenter", CHARACTERISE, "GEN-12 REC-02", NEED_BTS)
 {
     struct trace t;
 
@@ -122,8 +117,7 @@ CHECK(sysenter, .name = "bts.compat.sysenter", .clauses = "GEN-12 REC-02", .kind
     judge(run, &t, "compat.sysenter", false, false);
 }
 
-CHECK(filters, .name = "bts.compat.filters", .clauses = "CPL-02", .kind = MUST,
-      .needs = NEED_BTS | NEED_DS_CPL)
+CHECK("bts.compat.filters", MUST, "CPL-02", NEED_BTS | NEED_DS_CPL)
 {
     struct trace t;
 
@@ -134,8 +128,7 @@ CHECK(filters, .name = "bts.compat.filters", .clauses = "CPL-02", .kind = MUST,
 }
 
 /* Records of 24 bytes even where DTES64 is absent. */
-CHECK(layout, .name = "bts.compat.layout", .clauses = "ENUM-05 REC-01", .kind = MUST,
-      .needs = NEED_BTS)
+CHECK("bts.compat.layout", MUST, "ENUM-05 REC-01", NEED_BTS)
 {
     struct trace t;
 
@@ -146,8 +139,7 @@ CHECK(layout, .name = "bts.compat.layout", .clauses = "ENUM-05 REC-01", .kind = 
 }
 
 /* SS, DS and CS all have this base; the buffer does not move with it. */
-CHECK(segments, .name = "bts.compat.segments", .clauses = "MEM-02", .kind = MUST,
-      .needs = NEED_BTS)
+CHECK("bts.compat.segments", MUST, "MEM-02", NEED_BTS)
 {
     struct trace t;
 
@@ -157,8 +149,7 @@ CHECK(segments, .name = "bts.compat.segments", .clauses = "MEM-02", .kind = MUST
            "the segments have no base");
 }
 
-CHECK(upper_half, .name = "bts.compat.upper_half", .clauses = "REC-05", .kind = CHARACTERISE,
-      .needs = NEED_BTS)
+CHECK("bts.compat.upper_half", CHARACTERISE, "REC-05", NEED_BTS)
 {
     struct guest_place place;
     uint64_t upper = 0;

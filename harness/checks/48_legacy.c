@@ -42,7 +42,7 @@ static void in_real_mode(struct run *run, enum dtes64 dtes64)
 }
 
 /* The way there and back by itself, traced by nobody; ring 3 runs afterwards as before. */
-CHECK(modes, .name = "guest.run.legacy", .clauses = "", .kind = SOFTWARE)
+CHECK("guest.run.legacy", SOFTWARE, "", NEED_NOTHING)
 {
     struct guest_run after = {.workload = trace_find(run, "int80.row"), .ring = 3};
 
@@ -59,20 +59,17 @@ CHECK(modes, .name = "guest.run.legacy", .clauses = "", .kind = SOFTWARE)
     EXPECT_EQ(run, after.result, 6, "result of a ring-3 run afterwards");
 }
 
-CHECK(protected_mode, .name = "bts.legacy.protected",
-      .clauses = "ENUM-05 REC-01 REC-02 GEN-03 GEN-06 MEM-02", .kind = MUST, .needs = NEED_BTS)
+CHECK("bts.legacy.protected", MUST, "ENUM-05 REC-01 REC-02 GEN-03 GEN-06 MEM-02", NEED_BTS)
 {
     in_protected_mode(run, DTES64_AS_IT_IS);
 }
 
-CHECK(real_mode, .name = "bts.legacy.real", .clauses = "RST-03 ENUM-05 REC-02", .kind = MUST,
-      .needs = NEED_BTS)
+CHECK("bts.legacy.real", MUST, "RST-03 ENUM-05 REC-02", NEED_BTS)
 {
     in_real_mode(run, DTES64_AS_IT_IS);
 }
 
-CHECK(layout_32, .name = "bts.legacy.layout_32", .clauses = "LAY-02 REC-01 ENUM-05 BUF-01",
-      .kind = MUST, .needs = NEED_BTS)
+CHECK("bts.legacy.layout_32", MUST, "LAY-02 REC-01 ENUM-05 BUF-01", NEED_BTS)
 {
     in_protected_mode(run, WITHOUT_DTES64);
     in_real_mode(run, WITHOUT_DTES64);
@@ -105,15 +102,13 @@ static void wrap(struct run *run, enum legacy_mode mode, const char *name, enum 
     run_deferred_now(run);
 }
 
-CHECK(wraps, .name = "bts.legacy.wrap", .clauses = "LAY-02 BUF-02 BUF-05", .kind = MUST,
-      .needs = NEED_BTS)
+CHECK("bts.legacy.wrap", MUST, "LAY-02 BUF-02 BUF-05", NEED_BTS)
 {
     wrap(run, LEGACY_PROTECTED, "legacy.near", WITHOUT_DTES64);
     wrap(run, LEGACY_REAL, "real.near", WITHOUT_DTES64);
 }
 
-CHECK(task_switch, .name = "bts.legacy.task_switch", .clauses = "GEN-13", .kind = CHARACTERISE,
-      .needs = NEED_BTS)
+CHECK("bts.legacy.task_switch", CHARACTERISE, "GEN-13", NEED_BTS)
 {
     static const char *const names[] = {"task.jump", "task.call"};
     uint32_t seen = 0, absent = 0;
@@ -133,8 +128,7 @@ CHECK(task_switch, .name = "bts.legacy.task_switch", .clauses = "GEN-13", .kind 
 }
 
 /* With TF, with TF and BTF. */
-CHECK(task_step, .name = "bts.legacy.task_step", .clauses = "BTF-03", .kind = MUST,
-      .needs = NEED_BTS)
+CHECK("bts.legacy.task_step", MUST, "BTF-03", NEED_BTS)
 {
     for (uint32_t btf = 0; btf <= 1; btf++) {
         struct legacy l;
@@ -148,8 +142,7 @@ CHECK(task_step, .name = "bts.legacy.task_step", .clauses = "BTF-03", .kind = MU
 }
 
 /* Bits 63:32 for IA32_DS_AREA. */
-CHECK(area_high, .name = "bts.legacy.area_high", .clauses = "DCTL-06", .kind = CHARACTERISE,
-      .needs = NEED_BTS)
+CHECK("bts.legacy.area_high", CHARACTERISE, "DCTL-06", NEED_BTS)
 {
     static const char *const seen[] = {"gp", "drop", "keep"};
     struct legacy l;
@@ -161,8 +154,7 @@ CHECK(area_high, .name = "bts.legacy.area_high", .clauses = "DCTL-06", .kind = C
 }
 
 /* The index lies two records on, but for its upper half. */
-CHECK(upper_fields, .name = "bts.legacy.upper_fields", .clauses = "LAY-09",
-      .kind = CHARACTERISE, .needs = NEED_BTS)
+CHECK("bts.legacy.upper_fields", CHARACTERISE, "LAY-09", NEED_BTS)
 {
     const char *seen = "nothing stored";
     struct legacy l;
@@ -186,8 +178,7 @@ CHECK(upper_fields, .name = "bts.legacy.upper_fields", .clauses = "LAY-09",
     run_observe(run, "bts.upper-fields", "%s", seen);
 }
 
-CHECK(upper_half, .name = "bts.legacy.upper_half", .clauses = "REC-05", .kind = CHARACTERISE,
-      .needs = NEED_BTS)
+CHECK("bts.legacy.upper_half", CHARACTERISE, "REC-05", NEED_BTS)
 {
     uint64_t upper = 0;
     struct legacy l;
@@ -209,8 +200,7 @@ CHECK(upper_half, .name = "bts.legacy.upper_half", .clauses = "REC-05", .kind = 
 }
 
 /* Real mode counts as CPL 0. */
-CHECK(real_filter, .name = "bts.legacy.real_filter", .clauses = "CPL-02", .kind = CHARACTERISE,
-      .needs = NEED_BTS | NEED_DS_CPL)
+CHECK("bts.legacy.real_filter", CHARACTERISE, "CPL-02", NEED_BTS | NEED_DS_CPL)
 {
     struct legacy l;
     size_t os, usr;

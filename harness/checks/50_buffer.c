@@ -44,8 +44,7 @@ static const struct bts_record *slot(const struct trace *t, size_t i)
     return (const struct bts_record *)(uintptr_t)t->base + i;
 }
 
-CHECK(index_advances, .name = "bts.buffer.index_advances", .clauses = "BUF-01", .kind = MUST,
-      .needs = NEED_BTS)
+CHECK("bts.buffer.index_advances", MUST, "BUF-01", NEED_BTS)
 {
     struct trace t;
 
@@ -62,8 +61,7 @@ CHECK(index_advances, .name = "bts.buffer.index_advances", .clauses = "BUF-01", 
 }
 
 /* N slots, more than N branches: the newest N remain, in their places. */
-CHECK(circular, .name = "bts.buffer.circular", .clauses = "BUF-02 CPL-01", .kind = MUST,
-      .needs = NEED_BTS)
+CHECK("bts.buffer.circular", MUST, "BUF-02 CPL-01", NEED_BTS)
 {
     const struct workload *w = trace_find(run, "recursion.mutual");
     static const size_t sizes[] = {2, 3, 5, 7, 16};
@@ -94,8 +92,7 @@ CHECK(circular, .name = "bts.buffer.circular", .clauses = "BUF-02 CPL-01", .kind
 }
 
 /* Exactly N records in N slots: does the index rest at the maximum, or is it back at base? */
-CHECK(wrap_moment, .name = "bts.buffer.wrap_moment", .clauses = "BUF-03", .kind = CHARACTERISE,
-      .needs = NEED_BTS)
+CHECK("bts.buffer.wrap_moment", CHARACTERISE, "BUF-03", NEED_BTS)
 {
     struct trace t;
     size_t made;
@@ -112,8 +109,7 @@ CHECK(wrap_moment, .name = "bts.buffer.wrap_moment", .clauses = "BUF-03", .kind 
 }
 
 /* The manual says "multiple of the record size plus one"; all software leaves the one out. */
-CHECK(maximum_forms, .name = "bts.buffer.maximum_forms", .clauses = "BUF-04", .kind = MUST,
-      .needs = NEED_BTS)
+CHECK("bts.buffer.maximum_forms", MUST, "BUF-04", NEED_BTS)
 {
     for (unsigned extra = 0; extra <= 1; extra++) {
         struct trace t;
@@ -133,8 +129,7 @@ CHECK(maximum_forms, .name = "bts.buffer.maximum_forms", .clauses = "BUF-04", .k
     }
 }
 
-CHECK(odd_sizes, .name = "bts.buffer.odd_sizes", .clauses = "BUF-04 BUF-05",
-      .kind = CHARACTERISE, .needs = NEED_BTS)
+CHECK("bts.buffer.odd_sizes", CHARACTERISE, "BUF-04 BUF-05", NEED_BTS)
 {
     unsigned full = 0, partial = 0;
 
@@ -162,8 +157,7 @@ CHECK(odd_sizes, .name = "bts.buffer.odd_sizes", .clauses = "BUF-04 BUF-05",
 }
 
 /* A safety invariant: whatever the size and however many laps, nothing beyond the maximum. */
-CHECK(never_beyond, .name = "bts.buffer.never_beyond_maximum", .clauses = "BUF-05",
-      .kind = MUST, .needs = NEED_BTS)
+CHECK("bts.buffer.never_beyond_maximum", MUST, "BUF-05", NEED_BTS)
 {
     for (unsigned records = 2; records <= 9; records++) {
         for (unsigned extra = 0; extra < RECORD; extra += 5) {
@@ -183,8 +177,7 @@ CHECK(never_beyond, .name = "bts.buffer.never_beyond_maximum", .clauses = "BUF-0
     }
 }
 
-CHECK(one_record, .name = "bts.buffer.one_record", .clauses = "BUF-06", .kind = CHARACTERISE,
-      .needs = NEED_BTS)
+CHECK("bts.buffer.one_record", CHARACTERISE, "BUF-06", NEED_BTS)
 {
     struct trace t;
     const struct bts_record *only;
@@ -200,8 +193,7 @@ CHECK(one_record, .name = "bts.buffer.one_record", .clauses = "BUF-06", .kind = 
 }
 
 /* BTINT=1, interrupt masked, more branches than room: the manual does not say what happens. */
-CHECK(full, .name = "bts.buffer.full", .clauses = "BUF-10", .kind = CHARACTERISE,
-      .needs = NEED_BTS)
+CHECK("bts.buffer.full", CHARACTERISE, "BUF-10", NEED_BTS)
 {
     struct trace t;
     size_t made;
@@ -225,8 +217,7 @@ CHECK(full, .name = "bts.buffer.full", .clauses = "BUF-10", .kind = CHARACTERISE
                                     : "inside");
 }
 
-CHECK(index_outside, .name = "bts.buffer.index_outside", .clauses = "BUF-13",
-      .kind = CHARACTERISE, .needs = NEED_BTS)
+CHECK("bts.buffer.index_outside", CHARACTERISE, "BUF-13", NEED_BTS)
 {
     static const struct {
         const char *name;
@@ -262,8 +253,7 @@ CHECK(index_outside, .name = "bts.buffer.index_outside", .clauses = "BUF-13",
 }
 
 /* The base serves the wrap only: a first index that is not the base loses nothing. */
-CHECK(base_is_for_the_wrap, .name = "bts.buffer.base_is_for_the_wrap", .clauses = "BUF-14",
-      .kind = CHARACTERISE, .needs = NEED_BTS)
+CHECK("bts.buffer.base_is_for_the_wrap", CHARACTERISE, "BUF-14", NEED_BTS)
 {
     struct trace t;
     size_t made;
@@ -280,8 +270,7 @@ CHECK(base_is_for_the_wrap, .name = "bts.buffer.base_is_for_the_wrap", .clauses 
 }
 
 /* 24 does not divide 4096: some record straddles each page border, and frames are scattered. */
-CHECK(scattered_pages, .name = "bts.buffer.scattered_pages", .clauses = "MEM-01", .kind = MUST,
-      .needs = NEED_BTS)
+CHECK("bts.buffer.scattered_pages", MUST, "MEM-01", NEED_BTS)
 {
     struct paging_walk a, b;
     struct trace t;
@@ -314,8 +303,7 @@ CHECK(scattered_pages, .name = "bts.buffer.scattered_pages", .clauses = "MEM-01"
     trace_expect_workload(&t, trace_find(run, "bench.loop"), 0, NULL);
 }
 
-CHECK(byte_aligned_base, .name = "bts.buffer.byte_aligned_base", .clauses = "MEM-08",
-      .kind = CHARACTERISE, .needs = NEED_BTS)
+CHECK("bts.buffer.byte_aligned_base", CHARACTERISE, "MEM-08", NEED_BTS)
 {
     struct trace t;
     size_t made;
@@ -329,8 +317,7 @@ CHECK(byte_aligned_base, .name = "bts.buffer.byte_aligned_base", .clauses = "MEM
 }
 
 /* The area lies in the kernel's pages, and yet ring 3 can be traced. */
-CHECK(supervisor_pages, .name = "bts.buffer.supervisor_pages", .clauses = "MEM-05",
-      .kind = MUST, .needs = NEED_BTS | NEED_DS_CPL)
+CHECK("bts.buffer.supervisor_pages", MUST, "MEM-05", NEED_BTS | NEED_DS_CPL)
 {
     const struct workload *w = trace_find(run, "call.nested");
     struct paging_walk walk;
@@ -343,8 +330,7 @@ CHECK(supervisor_pages, .name = "bts.buffer.supervisor_pages", .clauses = "MEM-0
     trace_expect_workload(&t, w, 3, NULL);
 }
 
-CHECK(many_laps, .name = "bts.buffer.many_laps", .clauses = "BUF-02 GEN-01", .kind = MUST,
-      .needs = NEED_BTS)
+CHECK("bts.buffer.many_laps", MUST, "BUF-02 GEN-01", NEED_BTS)
 {
     unsigned count = run_count(run, 1000000);
     struct trace t;
@@ -365,8 +351,7 @@ static uint64_t least(uint64_t a, uint64_t b)
 #define COST_HEAVY 200u /* far beyond what the manual warns of */
 
 /* The manual warns of 25 to 30 times. A figure is no verdict: only its order is reported. */
-CHECK(slow_down, .name = "bts.buffer.slow_down", .clauses = "BUF-16", .kind = CHARACTERISE,
-      .needs = NEED_BTS)
+CHECK("bts.buffer.slow_down", CHARACTERISE, "BUF-16", NEED_BTS)
 {
     struct guest_run r = {.workload = trace_find(run, "bench.loop"), .argument = 600};
     struct guest_call call;

@@ -52,8 +52,7 @@ static void protect(const struct trace *t, unsigned flags)
     paging_protect(paging_kernel_space(), t->window, flags);
 }
 
-CHECK(accessed_dirty, .name = "bts.memory.accessed_dirty", .clauses = "MEM-03",
-      .kind = CHARACTERISE, .needs = NEED_BTS)
+CHECK("bts.memory.accessed_dirty", CHARACTERISE, "MEM-03", NEED_BTS)
 {
     struct paging_walk walk;
     struct trace t;
@@ -88,8 +87,7 @@ static uint8_t *spare_frame(struct run *run)
 }
 
 /* Between two traces the buffer gets another frame: no memory of the old one may be left. */
-CHECK(remapped, .name = "bts.memory.remapped", .clauses = "MEM-11 MEM-01", .kind = MUST,
-      .needs = NEED_BTS)
+CHECK("bts.memory.remapped", MUST, "MEM-11 MEM-01", NEED_BTS)
 {
     uint8_t *other = spare_frame(run);
     struct paging_walk walk;
@@ -161,8 +159,7 @@ static void expect_switched(struct run *run, struct trace *t, struct switching *
     trace_expect_sane(t);
 }
 
-CHECK(same_frames, .name = "bts.memory.same_frames", .clauses = "MEM-11", .kind = MUST,
-      .needs = NEED_BTS)
+CHECK("bts.memory.same_frames", MUST, "MEM-11", NEED_BTS)
 {
     struct switching s;
     struct trace t;
@@ -178,8 +175,7 @@ static void restore_cr4(void *arg)
 }
 
 /* The same with process-context identifiers: translations of two contexts side by side. */
-CHECK(contexts, .name = "bts.memory.process_contexts", .clauses = "MEM-11", .kind = MUST,
-      .needs = NEED_BTS)
+CHECK("bts.memory.process_contexts", MUST, "MEM-11", NEED_BTS)
 {
     static uint64_t cr4;
     struct switching s;
@@ -200,8 +196,7 @@ CHECK(contexts, .name = "bts.memory.process_contexts", .clauses = "MEM-11", .kin
 }
 
 /* The buffer's frame differs: where do the records of the other CR3 go? */
-CHECK(other_frame, .name = "bts.memory.other_frame", .clauses = "MEM-11", .kind = CHARACTERISE,
-      .needs = NEED_BTS)
+CHECK("bts.memory.other_frame", CHARACTERISE, "MEM-11", NEED_BTS)
 {
     uint8_t *frame = spare_frame(run);
     struct switching s;
@@ -262,8 +257,7 @@ static void set_pages(const struct trace *t, unsigned flags)
     cache_flush();
 }
 
-CHECK(types_alike, .name = "bts.memory.types", .clauses = "MEM-07", .kind = MUST,
-      .needs = NEED_BTS)
+CHECK("bts.memory.types", MUST, "MEM-07", NEED_BTS)
 {
     static uint64_t pat;
 
@@ -287,8 +281,7 @@ CHECK(types_alike, .name = "bts.memory.types", .clauses = "MEM-07", .kind = MUST
 
 /* --- what CR0 and CR4 forbid */
 
-CHECK(smep_smap, .name = "bts.memory.smep_smap", .clauses = "MEM-05", .kind = MUST,
-      .needs = NEED_BTS | NEED_DS_CPL)
+CHECK("bts.memory.smep_smap", MUST, "MEM-05", NEED_BTS | NEED_DS_CPL)
 {
     const struct workload *w = trace_find(run, "call.nested");
     struct guest_run r = {.workload = w, .ring = 3};
@@ -320,8 +313,7 @@ static void restore_cr0(void *arg)
 }
 
 /* CR0.WP clear: the supervisor may write to read-only pages. May the trace? */
-CHECK(write_protect, .name = "bts.memory.write_protect_clear", .clauses = "MEM-05",
-      .kind = CHARACTERISE, .needs = NEED_BTS)
+CHECK("bts.memory.write_protect_clear", CHARACTERISE, "MEM-05", NEED_BTS)
 {
     struct trace t;
     static uint64_t cr0;
@@ -369,8 +361,7 @@ static void close_watch(void *arg)
     trap_set(VECTOR_DB, before->handler, before->arg);
 }
 
-CHECK(watched, .name = "bts.memory.watched", .clauses = "MEM-13", .kind = CHARACTERISE,
-      .needs = NEED_BTS)
+CHECK("bts.memory.watched", CHARACTERISE, "MEM-13", NEED_BTS)
 {
     static struct trap_slot before;
     struct watch watch = {0, 0};

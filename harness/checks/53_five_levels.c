@@ -88,8 +88,7 @@ static void judge(struct run *run, const struct trace *t, const struct walk *wal
     EXPECT_EQ(run, r[TURNS].to, (uint64_t)(uintptr_t)ds_bracket_return, "to of the return");
 }
 
-CHECK(five_levels, .name = "bts.five_levels.beyond", .clauses = "MEM-01 REC-06 DCTL-08",
-      .kind = MUST, .needs = NEED_BTS | NEED_LA57)
+CHECK("bts.five_levels.beyond", MUST, "MEM-01 REC-06 DCTL-08", NEED_BTS | NEED_LA57)
 {
     static const uint64_t places[] = {0, BEYOND};
     const struct legacy_landing found = {.cr3 = paging_current(), .cr4 = cr4_read()};

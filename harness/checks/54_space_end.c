@@ -42,8 +42,7 @@ static uint64_t nothing(void *arg)
 }
 
 /* Two records, the call and the return: the second would end with the last byte there is. */
-CHECK(space_end, .name = "bts.memory.space_end", .clauses = "MEM-14", .kind = CHARACTERISE,
-      .needs = NEED_BTS)
+CHECK("bts.memory.space_end", CHARACTERISE, "MEM-14", NEED_BTS)
 {
     const uint64_t back = (uint64_t)(uintptr_t)ds_bracket_return;
     uint8_t *frame = page_alloc();

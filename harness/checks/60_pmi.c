@@ -29,7 +29,7 @@ static void arm(struct run *run, struct pmi_log *log, struct trace *t, size_t re
     pmi_log_open(log, t, lvt);
 }
 
-CHECK(lvt_fields, .name = "bts.pmi.lvt_fields", .clauses = "INT-01 INT-02", .kind = MUST)
+CHECK("bts.pmi.lvt_fields", MUST, "INT-01 INT-02", NEED_NOTHING)
 {
     static const uint32_t values[] = {
         LVT_MASKED | VECTOR_PMI, LVT_MASKED | LVT_DELIVERY_NMI | VECTOR_PMI,
@@ -45,8 +45,7 @@ CHECK(lvt_fields, .name = "bts.pmi.lvt_fields", .clauses = "INT-01 INT-02", .kin
 }
 
 /* Emulated APICs are known to store the bit as written; a processor's may not. */
-CHECK(delivery_status, .name = "bts.pmi.delivery_status", .clauses = "INT-01",
-      .kind = CHARACTERISE)
+CHECK("bts.pmi.delivery_status", CHARACTERISE, "INT-01", NEED_NOTHING)
 {
     uint32_t before = apic_lvt_perf_read(), after;
 
@@ -59,8 +58,7 @@ CHECK(delivery_status, .name = "bts.pmi.delivery_status", .clauses = "INT-01",
 }
 
 /* N thresholds, N interrupts: forgetting the mask bit gives one, and polling would hide it. */
-CHECK(exact_count, .name = "bts.pmi.exact_count", .clauses = "INT-01 INT-03 BUF-08 CPL-01",
-      .kind = MUST, .needs = NEED_BTS)
+CHECK("bts.pmi.exact_count", MUST, "INT-01 INT-03 BUF-08 CPL-01", NEED_BTS)
 {
     struct pmi_log log;
     struct trace t;
@@ -74,8 +72,7 @@ CHECK(exact_count, .name = "bts.pmi.exact_count", .clauses = "INT-01 INT-03 BUF-
     EXPECT_EQ(run, log.foreign, 0, "interrupts with the index below the threshold");
 }
 
-CHECK(mask_bit, .name = "bts.pmi.mask_bit", .clauses = "INT-03", .kind = MUST,
-      .needs = NEED_BTS)
+CHECK("bts.pmi.mask_bit", MUST, "INT-03", NEED_BTS)
 {
     struct pmi_log log;
     struct trace t;
@@ -90,8 +87,7 @@ CHECK(mask_bit, .name = "bts.pmi.mask_bit", .clauses = "INT-03", .kind = MUST,
     EXPECT(run, t.area->bts_index < t.area->bts_maximum, "the index left the buffer");
 }
 
-CHECK(masked_entry, .name = "bts.pmi.masked_entry", .clauses = "INT-01", .kind = MUST,
-      .needs = NEED_BTS)
+CHECK("bts.pmi.masked_entry", MUST, "INT-01", NEED_BTS)
 {
     struct pmi_log log;
     struct trace t;
@@ -102,8 +98,7 @@ CHECK(masked_entry, .name = "bts.pmi.masked_entry", .clauses = "INT-01", .kind =
     EXPECT(run, t.area->bts_index >= t.area->bts_threshold, "the threshold was not reached");
 }
 
-CHECK(beyond_maximum, .name = "bts.pmi.threshold_beyond_maximum", .clauses = "BUF-09 BUF-08",
-      .kind = MUST, .needs = NEED_BTS)
+CHECK("bts.pmi.threshold_beyond_maximum", MUST, "BUF-09 BUF-08", NEED_BTS)
 {
     struct pmi_log log;
     struct trace t;
@@ -118,8 +113,7 @@ CHECK(beyond_maximum, .name = "bts.pmi.threshold_beyond_maximum", .clauses = "BU
 }
 
 /* The manual says that clearing BTINT is not enough to prevent the interrupt. */
-CHECK(btint_clear, .name = "bts.pmi.btint_clear", .clauses = "BUF-09", .kind = CHARACTERISE,
-      .needs = NEED_BTS)
+CHECK("bts.pmi.btint_clear", CHARACTERISE, "BUF-09", NEED_BTS)
 {
     struct pmi_log log;
     struct trace t;
@@ -135,8 +129,7 @@ CHECK(btint_clear, .name = "bts.pmi.btint_clear", .clauses = "BUF-09", .kind = C
 }
 
 /* One record at a time with IF = 0: at which index is the interrupt requested? */
-CHECK(request_moment, .name = "bts.pmi.request_moment", .clauses = "BUF-08",
-      .kind = CHARACTERISE, .needs = NEED_BTS)
+CHECK("bts.pmi.request_moment", CHARACTERISE, "BUF-08", NEED_BTS)
 {
     unsigned first = 0;
 
@@ -165,8 +158,7 @@ CHECK(request_moment, .name = "bts.pmi.request_moment", .clauses = "BUF-08",
 }
 
 /* The interrupt is a branch too, and its handler is traced until software clears TR. */
-CHECK(own_record, .name = "bts.pmi.own_record", .clauses = "INT-08 GEN-05 GEN-01", .kind = MUST,
-      .needs = NEED_BTS)
+CHECK("bts.pmi.own_record", MUST, "INT-08 GEN-05 GEN-01", NEED_BTS)
 {
     struct pmi_log log;
     struct trace t;
@@ -187,8 +179,7 @@ CHECK(own_record, .name = "bts.pmi.own_record", .clauses = "INT-08 GEN-05 GEN-01
            at);
 }
 
-CHECK(skid, .name = "bts.pmi.skid", .clauses = "INT-09", .kind = CHARACTERISE,
-      .needs = NEED_BTS)
+CHECK("bts.pmi.skid", CHARACTERISE, "INT-09", NEED_BTS)
 {
     struct pmi_log log;
     struct trace t, once;
@@ -213,7 +204,7 @@ CHECK(skid, .name = "bts.pmi.skid", .clauses = "INT-09", .kind = CHARACTERISE,
     EXPECT(run, log.skid_most < 1024 - 64, "the buffer filled before the handler ran");
 }
 
-CHECK(nmi, .name = "bts.pmi.nmi", .clauses = "INT-02 INT-03", .kind = MUST, .needs = NEED_BTS)
+CHECK("bts.pmi.nmi", MUST, "INT-02 INT-03", NEED_BTS)
 {
     const unsigned crossings = 4, threshold = 256;
     struct pmi_log log;
@@ -227,8 +218,7 @@ CHECK(nmi, .name = "bts.pmi.nmi", .clauses = "INT-02 INT-03", .kind = MUST, .nee
     EXPECT_EQ(run, log.foreign, 0, "NMIs with the index below the threshold");
 }
 
-CHECK(nmi_record, .name = "bts.pmi.nmi_record", .clauses = "GEN-05 INT-08", .kind = MUST,
-      .needs = NEED_BTS)
+CHECK("bts.pmi.nmi_record", MUST, "GEN-05 INT-08", NEED_BTS)
 {
     struct pmi_log log;
     struct trace t;
@@ -246,8 +236,7 @@ CHECK(nmi_record, .name = "bts.pmi.nmi_record", .clauses = "GEN-05 INT-08", .kin
 }
 
 /* The handler unmasks but does not reset: does every further record ask again? */
-CHECK(without_reset, .name = "bts.pmi.without_reset", .clauses = "BUF-11", .kind = CHARACTERISE,
-      .needs = NEED_BTS)
+CHECK("bts.pmi.without_reset", CHARACTERISE, "BUF-11", NEED_BTS)
 {
     struct pmi_log log;
     struct trace t;
@@ -260,8 +249,7 @@ CHECK(without_reset, .name = "bts.pmi.without_reset", .clauses = "BUF-11", .kind
 }
 
 /* IF = 0 while the request waits: is the entry masked already? */
-CHECK(mask_while_pending, .name = "bts.pmi.mask_while_pending", .clauses = "INT-03",
-      .kind = CHARACTERISE, .needs = NEED_BTS)
+CHECK("bts.pmi.mask_while_pending", CHARACTERISE, "INT-03", NEED_BTS)
 {
     struct pmi_log log;
     struct trace t;
@@ -277,8 +265,7 @@ CHECK(mask_while_pending, .name = "bts.pmi.mask_while_pending", .clauses = "INT-
 }
 
 /* Start, cross once, stop, many times over: no interrupt is lost, none comes twice. */
-CHECK(storm, .name = "bts.pmi.storm", .clauses = "INT-03 BUF-08", .kind = MUST,
-      .needs = NEED_BTS)
+CHECK("bts.pmi.storm", MUST, "INT-03 BUF-08", NEED_BTS)
 {
     unsigned rounds = run_count_of(run, 10000, 250);
     struct pmi_log log;
@@ -295,8 +282,7 @@ CHECK(storm, .name = "bts.pmi.storm", .clauses = "INT-03 BUF-08", .kind = MUST,
 }
 
 /* The interrupt itself may not touch the area either: the threshold serves the next one. */
-CHECK(area_kept, .name = "bts.pmi.area_kept", .clauses = "LAY-07", .kind = MUST,
-      .needs = NEED_BTS)
+CHECK("bts.pmi.area_kept", MUST, "LAY-07", NEED_BTS)
 {
     struct pmi_log log;
     struct trace t;

@@ -142,14 +142,12 @@ static void lossless(struct run *run, uint32_t lvt, unsigned vector)
     trace_expect_workload(&t, w, 3, NULL);
 }
 
-CHECK(driver_lossless, .name = "bts.pmi.ring3.lossless", .clauses = "INT-05 INT-07 BUF-12",
-      .kind = SOFTWARE, .needs = NEED_BTS)
+CHECK("bts.pmi.ring3.lossless", SOFTWARE, "INT-05 INT-07 BUF-12", NEED_BTS)
 {
     lossless(run, LVT_DELIVERY_FIXED | VECTOR_PMI, VECTOR_PMI);
 }
 
-CHECK(driver_lossless_nmi, .name = "bts.pmi.ring3.lossless_nmi", .clauses = "INT-07 INT-02",
-      .kind = SOFTWARE, .needs = NEED_BTS)
+CHECK("bts.pmi.ring3.lossless_nmi", SOFTWARE, "INT-07 INT-02", NEED_BTS)
 {
     lossless(run, LVT_DELIVERY_NMI, VECTOR_NMI);
 }
@@ -179,21 +177,18 @@ static void arrival(struct run *run, uint32_t lvt, unsigned vector)
     trace_expect_sane(&t);
 }
 
-CHECK(arrives_fixed, .name = "bts.pmi.ring3.arrives", .clauses = "GEN-05 INT-08", .kind = MUST,
-      .needs = NEED_BTS)
+CHECK("bts.pmi.ring3.arrives", MUST, "GEN-05 INT-08", NEED_BTS)
 {
     arrival(run, LVT_DELIVERY_FIXED | VECTOR_PMI, VECTOR_PMI);
 }
 
-CHECK(arrives_nmi, .name = "bts.pmi.ring3.arrives_nmi", .clauses = "GEN-05 INT-02",
-      .kind = MUST, .needs = NEED_BTS)
+CHECK("bts.pmi.ring3.arrives_nmi", MUST, "GEN-05 INT-02", NEED_BTS)
 {
     arrival(run, LVT_DELIVERY_NMI, VECTOR_NMI);
 }
 
 /* An interrupt whose cause was removed is nobody's, and must not block the next one. */
-CHECK(foreign, .name = "bts.pmi.ring3.foreign", .clauses = "INT-05", .kind = SOFTWARE,
-      .needs = NEED_BTS)
+CHECK("bts.pmi.ring3.foreign", SOFTWARE, "INT-05", NEED_BTS)
 {
     struct drained d;
     struct trace t;

@@ -60,8 +60,7 @@ static uint64_t resync(void *arg)
     return 0;
 }
 
-CHECK(registers, .name = "smp.registers", .clauses = "RST-04", .kind = MUST,
-      .needs = NEED_BTS | NEED_SMP)
+CHECK("smp.registers", MUST, "RST-04", NEED_BTS | NEED_SMP)
 {
     struct registers ours = {DEBUGCTL_BTS, 0x10000}, theirs = {DEBUGCTL_BTINT, 0x20000}, back;
 
@@ -124,8 +123,7 @@ static void finish_there(struct run *run, struct job *job, struct guest_run *r)
     trace_expect_workload(job->t, r->workload, 0, NULL);
 }
 
-CHECK(one_traces, .name = "smp.one_traces", .clauses = "RST-04 RST-05", .kind = MUST,
-      .needs = NEED_BTS | NEED_SMP)
+CHECK("smp.one_traces", MUST, "RST-04 RST-05", NEED_BTS | NEED_SMP)
 {
     struct trace here, there;
     struct job job = {.t = &there, .index = 1};
@@ -145,8 +143,7 @@ CHECK(one_traces, .name = "smp.one_traces", .clauses = "RST-04 RST-05", .kind = 
     trace_expect_untouched(&here, "while another processor was traced");
 }
 
-CHECK(own_areas, .name = "smp.own_areas", .clauses = "RST-05", .kind = SOFTWARE,
-      .needs = NEED_BTS | NEED_SMP)
+CHECK("smp.own_areas", SOFTWARE, "RST-05", NEED_BTS | NEED_SMP)
 {
     struct trace here, there;
     struct job job = {.t = &there, .index = 1};
@@ -163,8 +160,7 @@ CHECK(own_areas, .name = "smp.own_areas", .clauses = "RST-05", .kind = SOFTWARE,
 }
 
 /* Parts that mix kinds of cores: each kind is traced, and named in the fingerprint. */
-CHECK(core_kinds, .name = "smp.core_kinds", .clauses = "RST-04", .kind = CHARACTERISE,
-      .needs = NEED_BTS | NEED_SMP)
+CHECK("smp.core_kinds", CHARACTERISE, "RST-04", NEED_BTS | NEED_SMP)
 {
     struct trace there[CORE_KINDS]; /* closed when the check is over */
     char names[32];
@@ -198,8 +194,7 @@ static uint64_t take_area(void *arg)
 }
 
 /* The driver refuses what would have two processors race for one index. */
-CHECK(shared_area, .name = "smp.shared_area", .clauses = "RST-05", .kind = SOFTWARE,
-      .needs = NEED_BTS | NEED_SMP)
+CHECK("smp.shared_area", SOFTWARE, "RST-05", NEED_BTS | NEED_SMP)
 {
     struct trace t;
 
@@ -211,8 +206,7 @@ CHECK(shared_area, .name = "smp.shared_area", .clauses = "RST-05", .kind = SOFTW
     EXPECT_EQ(run, company_call(run, 1, take_area, t.area), DS_OK, "the area there, now free");
 }
 
-CHECK(after_init, .name = "smp.after_init", .clauses = "RST-01 RST-02", .kind = MUST,
-      .needs = NEED_BTS | NEED_SMP)
+CHECK("smp.after_init", MUST, "RST-01 RST-02", NEED_BTS | NEED_SMP)
 {
     const struct other_processor *found = other(run);
 

@@ -54,8 +54,7 @@ static uint64_t counted_there(struct run *run, struct job *job, uint64_t rounds)
     return job->counted;
 }
 
-CHECK(counters, .name = "smp.counters", .clauses = "RST-04 PMC-04", .kind = MUST,
-      .needs = NEED_PMC | NEED_SMP)
+CHECK("smp.counters", MUST, "RST-04 PMC-04", NEED_PMC | NEED_SMP)
 {
     struct counting c;
     struct job job = {0};

@@ -126,8 +126,7 @@ static uint64_t count_own(void *arg)
     return 0;
 }
 
-CHECK(all_at_once, .name = "smp.session.all_at_once", .clauses = "", .kind = SOFTWARE,
-      .needs = NEED_BTS | NEED_SMP)
+CHECK("smp.session.all_at_once", SOFTWARE, "", NEED_BTS | NEED_SMP)
 {
     struct sessions *s = sessions_open(run, FIXED);
     unsigned count = everybody(run, s);
@@ -150,8 +149,7 @@ CHECK(all_at_once, .name = "smp.session.all_at_once", .clauses = "", .kind = SOF
 }
 
 /* A processor's scope keeps tasks off that one alone. */
-CHECK(scopes, .name = "smp.session.scopes", .clauses = "", .kind = SOFTWARE,
-      .needs = NEED_BTS | NEED_SMP)
+CHECK("smp.session.scopes", SOFTWARE, "", NEED_BTS | NEED_SMP)
 {
     struct sessions *s = sessions_open(run, FIXED);
     struct ds_task here = {.cpu = 0}, there = {.cpu = 1};
@@ -202,8 +200,7 @@ static uint64_t fail_often(void *arg)
     return 0;
 }
 
-CHECK(refused, .name = "smp.session.refused", .clauses = "", .kind = SOFTWARE,
-      .needs = NEED_BTS | NEED_SMP)
+CHECK("smp.session.refused", SOFTWARE, "", NEED_BTS | NEED_SMP)
 {
     struct sessions *s = sessions_open(run, FIXED);
     unsigned count = everybody(run, s);
@@ -249,8 +246,7 @@ static uint64_t release_next(void *arg)
     return 0;
 }
 
-CHECK(elsewhere, .name = "smp.release.elsewhere", .clauses = "", .kind = SOFTWARE,
-      .needs = NEED_BTS | NEED_SMP)
+CHECK("smp.release.elsewhere", SOFTWARE, "", NEED_BTS | NEED_SMP)
 {
     struct sessions *s = sessions_open(run, FIXED);
     unsigned count = everybody(run, s);
@@ -277,8 +273,7 @@ CHECK(elsewhere, .name = "smp.release.elsewhere", .clauses = "", .kind = SOFTWAR
     expect_idle(run, count);
 }
 
-CHECK(owner, .name = "smp.owner.dies", .clauses = "", .kind = SOFTWARE,
-      .needs = NEED_BTS | NEED_SMP)
+CHECK("smp.owner.dies", SOFTWARE, "", NEED_BTS | NEED_SMP)
 {
     struct sessions *s = sessions_open(run, FIXED);
     unsigned count = everybody(run, s);
@@ -318,8 +313,7 @@ static uint64_t cycle(void *arg)
     return 0;
 }
 
-CHECK(cycles, .name = "smp.session.cycles", .clauses = "", .kind = SOFTWARE,
-      .needs = NEED_BTS | NEED_DS_CPL | NEED_SMP)
+CHECK("smp.session.cycles", SOFTWARE, "", NEED_BTS | NEED_DS_CPL | NEED_SMP)
 {
     struct sessions *s = sessions_open(run, FIXED);
     unsigned count = everybody(run, s), rounds = run_count_of(run, 20000, 200);

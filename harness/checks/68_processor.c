@@ -53,8 +53,7 @@ static void hear_again(void *arg)
     step = 2;
 }
 
-CHECK(silent, .name = "smp.release.silent", .clauses = "", .kind = SOFTWARE,
-      .needs = NEED_BTS | NEED_SMP)
+CHECK("smp.release.silent", SOFTWARE, "", NEED_BTS | NEED_SMP)
 {
     struct sessions *s = sessions_open(run, FIXED);
     struct sessions_part other = prepare(run, s);
@@ -81,8 +80,7 @@ CHECK(silent, .name = "smp.release.silent", .clauses = "", .kind = SOFTWARE,
 }
 
 /* Handed back while it is traced, and taken over again. */
-CHECK(handed_back, .name = "smp.processor.handed_back", .clauses = "", .kind = SOFTWARE,
-      .needs = NEED_BTS | NEED_SMP)
+CHECK("smp.processor.handed_back", SOFTWARE, "", NEED_BTS | NEED_SMP)
 {
     struct sessions *s = sessions_open(run, FIXED);
     struct sessions_part other = prepare(run, s), here = other;
@@ -160,8 +158,7 @@ static uint64_t send_nmis(void *arg)
     return 0;
 }
 
-CHECK(nmi, .name = "smp.broker.nmi", .clauses = "", .kind = SOFTWARE,
-      .needs = NEED_BTS | NEED_SMP)
+CHECK("smp.broker.nmi", SOFTWARE, "", NEED_BTS | NEED_SMP)
 {
     static struct storm storm;
     struct sessions *s = sessions_open(run, FIXED);

@@ -108,8 +108,7 @@ static size_t branches_of(struct run *run, struct bts_record *records, size_t co
     return kept;
 }
 
-CHECK(migrates, .name = "smp.task.migrates", .clauses = "", .kind = SOFTWARE,
-      .needs = NEED_BTS | NEED_DS_CPL | NEED_SMP)
+CHECK("smp.task.migrates", SOFTWARE, "", NEED_BTS | NEED_DS_CPL | NEED_SMP)
 {
     unsigned processors = company_count(run) + 1;
     size_t want = branches_of(run, reference, travel(run, 1, reference), 1), got;
@@ -147,8 +146,7 @@ static bool all_seen(const struct tasks_ring *rings, unsigned count)
     return true;
 }
 
-CHECK(own_ring, .name = "smp.task.own_ring", .clauses = "", .kind = SOFTWARE,
-      .needs = NEED_BTS | NEED_DS_CPL | NEED_SMP)
+CHECK("smp.task.own_ring", SOFTWARE, "", NEED_BTS | NEED_DS_CPL | NEED_SMP)
 {
     struct tasks *t = tasks_open(run, FIXED);
     unsigned count = tasks_company(t), switches = run_count_of(run, 10000, 250), n;
@@ -213,8 +211,7 @@ static struct task *runner(struct tasks *t)
 }
 
 /* Attached to, and let go, at any moment of its switches. */
-CHECK(attach, .name = "smp.task.attach", .clauses = "", .kind = SOFTWARE,
-      .needs = NEED_BTS | NEED_DS_CPL | NEED_SMP)
+CHECK("smp.task.attach", SOFTWARE, "", NEED_BTS | NEED_DS_CPL | NEED_SMP)
 {
     struct tasks *t = tasks_open(run, FIXED);
     struct task *task = runner(t);
@@ -272,8 +269,7 @@ static void await_end(struct tasks *t, struct task *task)
 }
 
 /* Its owner, a task on this processor, dies while the trace is loaded on that one. */
-CHECK(deaths, .name = "smp.task.deaths", .clauses = "", .kind = SOFTWARE,
-      .needs = NEED_BTS | NEED_DS_CPL | NEED_SMP)
+CHECK("smp.task.deaths", SOFTWARE, "", NEED_BTS | NEED_DS_CPL | NEED_SMP)
 {
     static const struct script script[] = {{.call = SCRIPT_LOOP, .rdi = 50},
                                            {.call = SERVICE_TASK_MOVE, .rdi = 1},

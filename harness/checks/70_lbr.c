@@ -107,8 +107,7 @@ static unsigned same_from(const struct trace *t, const struct lbr *lbr, size_t a
     return same;
 }
 
-CHECK(same_stream, .name = "bts.lbr.same_stream", .clauses = "LBR-04", .kind = CHARACTERISE,
-      .needs = NEED_BTS)
+CHECK("bts.lbr.same_stream", CHARACTERISE, "LBR-04", NEED_BTS)
 {
     struct traced traced = {.stop = DEBUGCTL_TR | DEBUGCTL_BTS, .rounds = 40};
     unsigned best = 0;
@@ -130,8 +129,7 @@ CHECK(same_stream, .name = "bts.lbr.same_stream", .clauses = "LBR-04", .kind = C
     run_observe(run, "bts.lbr-stream", best == traced.lbr.depth ? "same" : "differs");
 }
 
-CHECK(without_lbr, .name = "bts.lbr.moves_without_lbr", .clauses = "LBR-02",
-      .kind = CHARACTERISE, .needs = NEED_BTS)
+CHECK("bts.lbr.moves_without_lbr", CHARACTERISE, "LBR-02", NEED_BTS)
 {
     struct traced traced = {.rounds = 40};
     struct lbr before;
@@ -152,8 +150,7 @@ CHECK(without_lbr, .name = "bts.lbr.moves_without_lbr", .clauses = "LBR-02",
 }
 
 /* One edition of the manual says that LBR_SELECT filters the trace as well. */
-CHECK(select, .name = "bts.lbr.select", .clauses = "CPL-06", .kind = CHARACTERISE,
-      .needs = NEED_BTS)
+CHECK("bts.lbr.select", CHARACTERISE, "CPL-06", NEED_BTS)
 {
     const struct workload *w = trace_find(run, "jcc.taken.rel32");
     size_t records[2];
@@ -184,8 +181,7 @@ CHECK(select, .name = "bts.lbr.select", .clauses = "CPL-06", .kind = CHARACTERIS
  * Whoever gives each task a stack of its own writes it back whole, the newest entry's number
  * with it: SDM Vol. 4 lists the register as R/W from the Core microarchitecture on.
  */
-CHECK(top_written, .name = "bts.lbr.top_written", .clauses = "LBR-04", .kind = MUST,
-      .needs = NEED_BTS)
+CHECK("bts.lbr.top_written", MUST, "LBR-04", NEED_BTS)
 {
     struct lbr before, after;
 
@@ -202,8 +198,7 @@ CHECK(top_written, .name = "bts.lbr.top_written", .clauses = "LBR-04", .kind = M
 }
 
 /* Some processors clear TR when FREEZE_LBRS_ON_PMI is set. */
-CHECK(freeze_and_tr, .name = "bts.lbr.freeze_and_tr", .clauses = "LBR-05", .kind = CHARACTERISE,
-      .needs = NEED_BTS)
+CHECK("bts.lbr.freeze_and_tr", CHARACTERISE, "LBR-05", NEED_BTS)
 {
     struct trace t;
     uint64_t debugctl = 0;
@@ -236,8 +231,7 @@ static bool of_excluding_family(const struct cpu_identity *cpu)
  * signature tells which only on a bare machine: a hypervisor that announces itself may give an
  * old one to something new. Then either is right, and what it does is reported.
  */
-CHECK(beside_tr, .name = "bts.lbr.beside_tr", .clauses = "LBR-01", .kind = MUST,
-      .needs = NEED_BTS)
+CHECK("bts.lbr.beside_tr", MUST, "LBR-01", NEED_BTS)
 {
     const struct cpu_identity *cpu = &capability()->cpu;
     const uint64_t pair = DEBUGCTL_LBR | DEBUGCTL_TR;

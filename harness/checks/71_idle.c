@@ -97,7 +97,7 @@ static void put_back(void *arg)
     trap_set(VECTOR_TEST, before.handler, before.arg);
 }
 
-CHECK(churn, .name = "bts.idle.churn", .clauses = "GEN-21", .kind = MUST, .needs = NEED_BTS)
+CHECK("bts.idle.churn", MUST, "GEN-21", NEED_BTS)
 {
     static struct part parts[MOST];
     unsigned rounds = run_count(run, 5000), count = 1;

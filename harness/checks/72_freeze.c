@@ -117,8 +117,7 @@ static struct found cross(struct run *run, uint64_t freeze, uint64_t lbr)
     return found;
 }
 
-CHECK(counters, .name = "bts.freeze.counters", .clauses = "INT-11", .kind = MUST,
-      .needs = NEED_BTS)
+CHECK("bts.freeze.counters", MUST, "INT-11", NEED_BTS)
 {
     struct found on, off;
 
@@ -157,7 +156,7 @@ static void expect_frozen(struct run *run, const struct found *on, const struct 
            (unsigned long long)on->late.from);
 }
 
-CHECK(lbrs, .name = "bts.freeze.lbrs", .clauses = "INT-11", .kind = MUST, .needs = NEED_BTS)
+CHECK("bts.freeze.lbrs", MUST, "INT-11", NEED_BTS)
 {
     struct found on, off;
     uint64_t debugctl = 0;
@@ -186,8 +185,7 @@ CHECK(lbrs, .name = "bts.freeze.lbrs", .clauses = "INT-11", .kind = MUST, .needs
     expect_frozen(run, &on, &off);
 }
 
-CHECK(status, .name = "bts.freeze.status", .clauses = "INT-06", .kind = CHARACTERISE,
-      .needs = NEED_BTS)
+CHECK("bts.freeze.status", CHARACTERISE, "INT-06", NEED_BTS)
 {
     struct found found;
 

@@ -33,7 +33,7 @@ static unsigned next_counter(const struct pmc *pmc, unsigned counter)
 
 /* --- enumeration */
 
-CHECK(leaf, .name = "pmc.enum.leaf", .clauses = "PMC-01", .kind = MUST, .needs = NEED_PMC)
+CHECK("pmc.enum.leaf", MUST, "PMC-01", NEED_PMC)
 {
     const struct cpu_perfmon *perfmon = &capability()->pmc.perfmon;
 
@@ -50,7 +50,7 @@ CHECK(leaf, .name = "pmc.enum.leaf", .clauses = "PMC-01", .kind = MUST, .needs =
 }
 
 /* Every counter that is announced has all its registers. */
-CHECK(exist, .name = "pmc.enum.exist", .clauses = "PMC-01", .kind = MUST, .needs = NEED_PMC)
+CHECK("pmc.enum.exist", MUST, "PMC-01", NEED_PMC)
 {
     uint64_t value = 0, control = 0;
     struct pmc pmc;
@@ -82,7 +82,7 @@ CHECK(exist, .name = "pmc.enum.exist", .clauses = "PMC-01", .kind = MUST, .needs
 }
 
 /* Absent or present as a whole: half of it would have drivers fault. */
-CHECK(absent, .name = "pmc.enum.absent", .clauses = "PMC-01", .kind = MUST, .needs = NEED_PMC)
+CHECK("pmc.enum.absent", MUST, "PMC-01", NEED_PMC)
 {
     struct cpu_perfmon perfmon;
     uint64_t value = 0;
@@ -97,8 +97,7 @@ CHECK(absent, .name = "pmc.enum.absent", .clauses = "PMC-01", .kind = MUST, .nee
 }
 
 /* Without PDCM the register does not exist, and nobody may ask it. */
-CHECK(capabilities, .name = "pmc.enum.capabilities_gate", .clauses = "ENUM-07", .kind = MUST,
-      .needs = NEED_PMC)
+CHECK("pmc.enum.capabilities_gate", MUST, "ENUM-07", NEED_PMC)
 {
     struct pmc with, without;
 
@@ -114,8 +113,7 @@ CHECK(capabilities, .name = "pmc.enum.capabilities_gate", .clauses = "ENUM-07", 
     run_deferred_now(run);
 }
 
-CHECK(full_width, .name = "pmc.enum.full_width", .clauses = "ENUM-08", .kind = MUST,
-      .needs = NEED_PMC)
+CHECK("pmc.enum.full_width", MUST, "ENUM-08", NEED_PMC)
 {
     struct counting c;
 
@@ -131,8 +129,7 @@ CHECK(full_width, .name = "pmc.enum.full_width", .clauses = "ENUM-08", .kind = M
 
 /* --- what a counter holds */
 
-CHECK(width, .name = "pmc.counter.width", .clauses = "PMC-03 PMC-01", .kind = MUST,
-      .needs = NEED_PMC)
+CHECK("pmc.counter.width", MUST, "PMC-03 PMC-01", NEED_PMC)
 {
     struct counting c;
 
@@ -152,8 +149,7 @@ CHECK(width, .name = "pmc.counter.width", .clauses = "PMC-03 PMC-01", .kind = MU
     run_held(run);
 }
 
-CHECK(legacy, .name = "pmc.counter.legacy_write", .clauses = "PMC-03", .kind = MUST,
-      .needs = NEED_PMC)
+CHECK("pmc.counter.legacy_write", MUST, "PMC-03", NEED_PMC)
 {
     static const uint32_t values[] = {0, 1, 0x7FFFFFFF, 0x80000000, 0x80000001, 0xFFFFFFFF};
     struct counting c;
@@ -170,8 +166,7 @@ CHECK(legacy, .name = "pmc.counter.legacy_write", .clauses = "PMC-03", .kind = M
 }
 
 /* Beyond the width nothing can be held, and the write says so. */
-CHECK(too_wide, .name = "pmc.counter.too_wide", .clauses = "PMC-03", .kind = MUST,
-      .needs = NEED_PMC)
+CHECK("pmc.counter.too_wide", MUST, "PMC-03", NEED_PMC)
 {
     struct counting c;
     uint64_t beyond;
@@ -225,8 +220,7 @@ static int select_read(uint64_t *value)
 }
 
 /* Later versions took 47:32 into use, bit by bit. */
-CHECK(select_reserved, .name = "pmc.control.select_reserved", .clauses = "PMC-02", .kind = MUST,
-      .needs = NEED_PMC)
+CHECK("pmc.control.select_reserved", MUST, "PMC-02", NEED_PMC)
 {
     struct counting c;
 
@@ -239,8 +233,7 @@ CHECK(select_reserved, .name = "pmc.control.select_reserved", .clauses = "PMC-02
                         select_write, select_read);
 }
 
-CHECK(fixed_reserved, .name = "pmc.control.fixed_reserved", .clauses = "PMC-02", .kind = MUST,
-      .needs = NEED_PMC)
+CHECK("pmc.control.fixed_reserved", MUST, "PMC-02", NEED_PMC)
 {
     struct counting c;
     uint64_t mask = 0;
@@ -253,8 +246,7 @@ CHECK(fixed_reserved, .name = "pmc.control.fixed_reserved", .clauses = "PMC-02",
 }
 
 /* Bit 48 belongs to a later feature. */
-CHECK(global_reserved, .name = "pmc.control.global_reserved", .clauses = "PMC-02", .kind = MUST,
-      .needs = NEED_PMC)
+CHECK("pmc.control.global_reserved", MUST, "PMC-02", NEED_PMC)
 {
     struct counting c;
 
@@ -263,7 +255,7 @@ CHECK(global_reserved, .name = "pmc.control.global_reserved", .clauses = "PMC-02
                     pmc_global_control_write, pmc_global_control_read);
 }
 
-CHECK(kept, .name = "pmc.control.kept", .clauses = "PMC-11", .kind = MUST, .needs = NEED_PMC)
+CHECK("pmc.control.kept", MUST, "PMC-11", NEED_PMC)
 {
     const uint64_t bits = PERFEVTSEL_EVENT | PERFEVTSEL_UMASK | PERFEVTSEL_USR | PERFEVTSEL_OS |
                           PERFEVTSEL_EDGE | PERFEVTSEL_INT | PERFEVTSEL_INV | PERFEVTSEL_CMASK;
@@ -297,7 +289,7 @@ CHECK(kept, .name = "pmc.control.kept", .clauses = "PMC-11", .kind = MUST, .need
 
 /* --- RDPMC */
 
-CHECK(rdpmc, .name = "pmc.rdpmc.values", .clauses = "PMC-08", .kind = MUST, .needs = NEED_PMC)
+CHECK("pmc.rdpmc.values", MUST, "PMC-08", NEED_PMC)
 {
     struct counting c;
 
@@ -315,8 +307,7 @@ CHECK(rdpmc, .name = "pmc.rdpmc.values", .clauses = "PMC-08", .kind = MUST, .nee
     }
 }
 
-CHECK(rdpmc_beyond, .name = "pmc.rdpmc.beyond", .clauses = "PMC-08", .kind = MUST,
-      .needs = NEED_PMC)
+CHECK("pmc.rdpmc.beyond", MUST, "PMC-08", NEED_PMC)
 {
     static const uint32_t selects[] = {0x20, 0x1FFF, RDPMC_FIXED | 0x20, 0x8FFFFFFF};
 
@@ -343,8 +334,7 @@ static void set_cr4(void *value)
     cr4_write((uint64_t)(uintptr_t)value);
 }
 
-CHECK(rdpmc_ring3, .name = "pmc.rdpmc.ring3", .clauses = "PMC-08", .kind = MUST,
-      .needs = NEED_PMC)
+CHECK("pmc.rdpmc.ring3", MUST, "PMC-08", NEED_PMC)
 {
     uint64_t cr4 = cr4_read();
     struct counting c;

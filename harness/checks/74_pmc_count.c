@@ -86,8 +86,7 @@ static bool countable(const struct run *run, const struct workload *w)
            w->flags & WORKLOAD_RING3;
 }
 
-CHECK(workloads, .name = "pmc.count.workloads", .clauses = "PMC-04 PMC-05", .kind = MUST,
-      .needs = NEED_PMC)
+CHECK("pmc.count.workloads", MUST, "PMC-04 PMC-05", NEED_PMC)
 {
     unsigned answers = (1u << ANSWERS) - 1, compared = 0;
     struct counting c;
@@ -138,8 +137,7 @@ static bool lists_near_taken(const struct cpu_identity *cpu)
  * The labels are a witness of their own: what the author says is taken, and nothing else. The
  * event is one family's; where that is another one, what it counts is only reported.
  */
-CHECK(near_taken, .name = "pmc.count.near_taken", .clauses = "PMC-04", .kind = MUST,
-      .needs = NEED_PMC)
+CHECK("pmc.count.near_taken", MUST, "PMC-04", NEED_PMC)
 {
     unsigned compared = 0, same = 0;
     struct counting c;
@@ -171,7 +169,7 @@ CHECK(near_taken, .name = "pmc.count.near_taken", .clauses = "PMC-04", .kind = M
 /* --- one round more */
 
 /* Whatever surrounds the loop, a round is two instructions, one of them a branch. */
-CHECK(slope, .name = "pmc.count.slope", .clauses = "PMC-04", .kind = MUST, .needs = NEED_PMC)
+CHECK("pmc.count.slope", MUST, "PMC-04", NEED_PMC)
 {
     static const uint64_t rounds[] = {1, 2, 3, 50, 300};
     const struct workload *w = trace_find(run, "bench.loop");
@@ -194,7 +192,7 @@ CHECK(slope, .name = "pmc.count.slope", .clauses = "PMC-04", .kind = MUST, .need
 }
 
 /* Many of them: none is lost on the way, whatever comes in between. */
-CHECK(many, .name = "pmc.count.many", .clauses = "PMC-04", .kind = MUST, .needs = NEED_PMC)
+CHECK("pmc.count.many", MUST, "PMC-04", NEED_PMC)
 {
     const struct workload *w = trace_find(run, "bench.loop");
     uint64_t rounds = run_count_of(run, 500000, 250), none;
@@ -207,7 +205,7 @@ CHECK(many, .name = "pmc.count.many", .clauses = "PMC-04", .kind = MUST, .needs 
 }
 
 /* A REP string is one instruction, of however many steps. */
-CHECK(repeat, .name = "pmc.count.repeat", .clauses = "PMC-04", .kind = MUST, .needs = NEED_PMC)
+CHECK("pmc.count.repeat", MUST, "PMC-04", NEED_PMC)
 {
     const struct workload *w = trace_find(run, "straight.repeat");
     struct oracle oracle = witness_follow(run, w, 0);
@@ -221,8 +219,7 @@ CHECK(repeat, .name = "pmc.count.repeat", .clauses = "PMC-04", .kind = MUST, .ne
 }
 
 /* The same code in ring 0, by the difference to nothing but a RET. */
-CHECK(ring0, .name = "pmc.count.ring0", .clauses = "PMC-04 PMC-05", .kind = MUST,
-      .needs = NEED_PMC)
+CHECK("pmc.count.ring0", MUST, "PMC-04 PMC-05", NEED_PMC)
 {
     static const char *const names[] = {"call.nested", "jcc.flags", "straight.repeat",
                                         "straight.conditional"};
@@ -248,7 +245,7 @@ CHECK(ring0, .name = "pmc.count.ring0", .clauses = "PMC-04 PMC-05", .kind = MUST
 
 /* --- who counts */
 
-CHECK(rings, .name = "pmc.filter.rings", .clauses = "PMC-05", .kind = MUST, .needs = NEED_PMC)
+CHECK("pmc.filter.rings", MUST, "PMC-05", NEED_PMC)
 {
     static const char *const names[] = {"off", "USR", "OS", "both"};
     const struct workload *w = trace_find(run, "call.nested");
@@ -296,7 +293,7 @@ static int disable(unsigned counter)
     return pmc_select_write(counter, select & ~PERFEVTSEL_EN);
 }
 
-CHECK(enables, .name = "pmc.enable.each", .clauses = "PMC-11", .kind = MUST, .needs = NEED_PMC)
+CHECK("pmc.enable.each", MUST, "PMC-11", NEED_PMC)
 {
     static const unsigned counters[] = {GENERAL_INSTRUCTIONS, GENERAL_BRANCHES,
                                         FIXED_INSTRUCTIONS};
@@ -325,8 +322,7 @@ CHECK(enables, .name = "pmc.enable.each", .clauses = "PMC-11", .kind = MUST, .ne
 }
 
 /* Whatever they count (a fixed one of them cycles), each has a bit of its own. */
-CHECK(own_enable, .name = "pmc.enable.own_bit", .clauses = "PMC-11", .kind = MUST,
-      .needs = NEED_PMC)
+CHECK("pmc.enable.own_bit", MUST, "PMC-11", NEED_PMC)
 {
     const struct workload *w = trace_find(run, "bench.loop");
     struct counting c;
@@ -356,8 +352,7 @@ CHECK(own_enable, .name = "pmc.enable.own_bit", .clauses = "PMC-11", .kind = MUS
 
 /* --- what the manual leaves open */
 
-CHECK(crossing, .name = "pmc.count.crossing", .clauses = "PMC-09", .kind = CHARACTERISE,
-      .needs = NEED_PMC)
+CHECK("pmc.count.crossing", CHARACTERISE, "PMC-09", NEED_PMC)
 {
     struct counting c;
 
@@ -367,8 +362,7 @@ CHECK(crossing, .name = "pmc.count.crossing", .clauses = "PMC-09", .kind = CHARA
 }
 
 /* Each of these faults brings one IRETQ; is its delivery a far branch as well? */
-CHECK(events, .name = "pmc.count.events", .clauses = "PMC-10", .kind = CHARACTERISE,
-      .needs = NEED_PMC)
+CHECK("pmc.count.events", CHARACTERISE, "PMC-10", NEED_PMC)
 {
     struct counting c;
     uint64_t two, five;

@@ -112,8 +112,7 @@ static void expect_own(struct run *run, const struct trace *t, const struct visi
     }
 }
 
-CHECK(nothing_stored, .name = "bts.smm.nothing_stored", .clauses = "GEN-16", .kind = MUST,
-      .needs = NEED_BTS | NEED_SMI)
+CHECK("bts.smm.nothing_stored", MUST, "GEN-16", NEED_BTS | NEED_SMI)
 {
     struct visit v = visit_of(run);
     struct trace t;
@@ -143,8 +142,7 @@ static uint64_t counted(const struct visit *v)
     return v->count[1] - v->count[0];
 }
 
-CHECK(frozen, .name = "bts.smm.frozen", .clauses = "SMM-01", .kind = MUST,
-      .needs = NEED_BTS | NEED_SMI | NEED_PMC)
+CHECK("bts.smm.frozen", MUST, "SMM-01", NEED_BTS | NEED_SMI | NEED_PMC)
 {
     const uint64_t bits = DEBUGCTL_FREEZE_WHILE_SMM | DEBUGCTL_FREEZE_PERFMON_ON_PMI;
     struct visit v = visit_of(run), quiet;

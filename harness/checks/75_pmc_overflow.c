@@ -44,8 +44,7 @@ static void arm(struct run *run, struct counting *c, unsigned counter, uint64_t 
     counting_until(c, counter, events);
 }
 
-CHECK(moment, .name = "pmc.overflow.moment", .clauses = "PMC-06", .kind = MUST,
-      .needs = NEED_PMC)
+CHECK("pmc.overflow.moment", MUST, "PMC-06", NEED_PMC)
 {
     static const unsigned counters[] = {0, PMC_FIXED};
     uint64_t last = length(run);
@@ -67,8 +66,7 @@ CHECK(moment, .name = "pmc.overflow.moment", .clauses = "PMC-06", .kind = MUST,
 }
 
 /* Each counter has a bit of its own, and the others stay clear. */
-CHECK(own_bit, .name = "pmc.overflow.own_bit", .clauses = "PMC-06", .kind = MUST,
-      .needs = NEED_PMC)
+CHECK("pmc.overflow.own_bit", MUST, "PMC-06", NEED_PMC)
 {
     struct counting c;
     unsigned tried = 0;
@@ -102,7 +100,7 @@ CHECK(own_bit, .name = "pmc.overflow.own_bit", .clauses = "PMC-06", .kind = MUST
 }
 
 /* The bit stays while the counter goes on, goes when it is cleared, and nothing else does. */
-CHECK(clear, .name = "pmc.overflow.clear", .clauses = "PMC-06", .kind = MUST, .needs = NEED_PMC)
+CHECK("pmc.overflow.clear", MUST, "PMC-06", NEED_PMC)
 {
     struct counting c;
 
@@ -125,8 +123,7 @@ CHECK(clear, .name = "pmc.overflow.clear", .clauses = "PMC-06", .kind = MUST, .n
     EXPECT_EQ(run, counting_status(&c), 0, "status after clearing the other");
 }
 
-CHECK(read_only, .name = "pmc.overflow.status_read_only", .clauses = "PMC-06", .kind = MUST,
-      .needs = NEED_PMC)
+CHECK("pmc.overflow.status_read_only", MUST, "PMC-06", NEED_PMC)
 {
     struct counting c;
     int vector;
@@ -140,8 +137,7 @@ CHECK(read_only, .name = "pmc.overflow.status_read_only", .clauses = "PMC-06", .
 
 /* --- the interrupt */
 
-CHECK(interrupt, .name = "pmc.overflow.interrupt", .clauses = "PMC-07 INT-03", .kind = MUST,
-      .needs = NEED_PMC)
+CHECK("pmc.overflow.interrupt", MUST, "PMC-07 INT-03", NEED_PMC)
 {
     static const unsigned counters[] = {0, PMC_FIXED};
 
@@ -162,8 +158,7 @@ CHECK(interrupt, .name = "pmc.overflow.interrupt", .clauses = "PMC-07 INT-03", .
 }
 
 /* Fixed delivery waits for IF, in the IRR, and then comes once. */
-CHECK(fixed_delivery, .name = "pmc.overflow.fixed_delivery", .clauses = "PMC-07 INT-01",
-      .kind = MUST, .needs = NEED_PMC)
+CHECK("pmc.overflow.fixed_delivery", MUST, "PMC-07 INT-01", NEED_PMC)
 {
     struct counting_pmi pmi = {0};
     struct counting c;
@@ -177,8 +172,7 @@ CHECK(fixed_delivery, .name = "pmc.overflow.fixed_delivery", .clauses = "PMC-07 
     EXPECT_EQ(run, pmi.count, 1, "interrupts once IF was set");
 }
 
-CHECK(unasked, .name = "pmc.overflow.unasked", .clauses = "PMC-07", .kind = MUST,
-      .needs = NEED_PMC)
+CHECK("pmc.overflow.unasked", MUST, "PMC-07", NEED_PMC)
 {
     static const unsigned counters[] = {0, PMC_FIXED};
 
@@ -201,8 +195,7 @@ CHECK(unasked, .name = "pmc.overflow.unasked", .clauses = "PMC-07", .kind = MUST
  * The handler moves the counter on from where it is, so that no event is lost: each period
  * gives one interrupt, however late.
  */
-CHECK(periods, .name = "pmc.overflow.periods", .clauses = "PMC-07 PMC-06 INT-03", .kind = MUST,
-      .needs = NEED_PMC)
+CHECK("pmc.overflow.periods", MUST, "PMC-07 PMC-06 INT-03", NEED_PMC)
 {
     const unsigned rounds = 1500, period = 1000; /* no interrupt is later than a period */
     struct counting_pmi pmi = {.period = period};
@@ -217,8 +210,7 @@ CHECK(periods, .name = "pmc.overflow.periods", .clauses = "PMC-07 PMC-06 INT-03"
 }
 
 /* Two counters due at the same instruction: one interrupt, and the status names both. */
-CHECK(together, .name = "pmc.overflow.together", .clauses = "PMC-06 PMC-07", .kind = MUST,
-      .needs = NEED_PMC)
+CHECK("pmc.overflow.together", MUST, "PMC-06 PMC-07", NEED_PMC)
 {
     struct counting_pmi pmi = {0};
     struct counting c;
@@ -234,8 +226,7 @@ CHECK(together, .name = "pmc.overflow.together", .clauses = "PMC-06 PMC-07", .ki
 
 /* --- what it freezes */
 
-CHECK(freeze, .name = "pmc.overflow.freeze", .clauses = "INT-11", .kind = MUST,
-      .needs = NEED_PMC)
+CHECK("pmc.overflow.freeze", MUST, "INT-11", NEED_PMC)
 {
     for (unsigned freeze = 0; freeze < 2; freeze++) {
         struct counting_pmi pmi = {.keeps_mask = true, .counter = PMC_FIXED};

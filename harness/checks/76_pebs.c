@@ -27,8 +27,7 @@
 /* What the manual gives each format; the adaptive one is here with its registers. */
 static const unsigned record_bytes[] = {0x90, 0xB0, 0xC0, 0xC8, 0x20 + 0x90};
 
-CHECK(format, .name = "pebs.enum.format", .clauses = "ENUM-09 PEBS-04", .kind = MUST,
-      .needs = NEED_PEBS)
+CHECK("pebs.enum.format", MUST, "ENUM-09 PEBS-04", NEED_PEBS)
 {
     struct sampling s;
     unsigned code;
@@ -52,8 +51,7 @@ CHECK(format, .name = "pebs.enum.format", .clauses = "ENUM-09 PEBS-04", .kind = 
  * Every format in turn, where a stand-in can change it: the size that the index moves by, the
  * registers as the oracle saw them.
  */
-CHECK(formats, .name = "pebs.enum.formats", .clauses = "ENUM-09 PEBS-07", .kind = MUST,
-      .needs = NEED_PEBS)
+CHECK("pebs.enum.formats", MUST, "ENUM-09 PEBS-07", NEED_PEBS)
 {
     static const char *const names[] = {"0", "1", "2", "3", "4"};
     const struct workload *w = trace_find(run, "call.register");
@@ -80,8 +78,7 @@ CHECK(formats, .name = "pebs.enum.formats", .clauses = "ENUM-09 PEBS-07", .kind 
     }
 }
 
-CHECK(unavailable, .name = "pebs.enum.unavailable", .clauses = "ENUM-02 ENUM-11", .kind = MUST,
-      .needs = NEED_PMC)
+CHECK("pebs.enum.unavailable", MUST, "ENUM-02 ENUM-11", NEED_PMC)
 {
     uint64_t misc = 0, enable = 0;
     bool said;
@@ -108,8 +105,7 @@ CHECK(unavailable, .name = "pebs.enum.unavailable", .clauses = "ENUM-02 ENUM-11"
 }
 
 /* BTS and PEBS are two facilities: either may be there without the other. */
-CHECK(both, .name = "pebs.enum.both_halves", .clauses = "ENUM-11", .kind = CHARACTERISE,
-      .needs = NEED_PMC)
+CHECK("pebs.enum.both_halves", CHARACTERISE, "ENUM-11", NEED_PMC)
 {
     uint32_t have = capability()->have;
 
@@ -118,8 +114,7 @@ CHECK(both, .name = "pebs.enum.both_halves", .clauses = "ENUM-11", .kind = CHARA
     EXPECT(run, cpu_has_ds() || !(have & (NEED_BTS | NEED_PEBS)), "a half without DS");
 }
 
-CHECK(enable_bits, .name = "pebs.enable.bits", .clauses = "PEBS-10", .kind = MUST,
-      .needs = NEED_PEBS)
+CHECK("pebs.enable.bits", MUST, "PEBS-10", NEED_PEBS)
 {
     struct counting c;
     uint64_t back = 0;
@@ -147,8 +142,7 @@ CHECK(enable_bits, .name = "pebs.enable.bits", .clauses = "PEBS-10", .kind = MUS
 
 /* --- records and the index */
 
-CHECK(first, .name = "pebs.record.after_overflow", .clauses = "PEBS-02", .kind = MUST,
-      .needs = NEED_PEBS)
+CHECK("pebs.record.after_overflow", MUST, "PEBS-02", NEED_PEBS)
 {
     uint64_t events = sampling_loop_length(run, 20);
     struct sampling s;
@@ -167,8 +161,7 @@ CHECK(first, .name = "pebs.record.after_overflow", .clauses = "PEBS-02", .kind =
     sampling_expect_untouched(&s, "after one record");
 }
 
-CHECK(index, .name = "pebs.buffer.index_advances", .clauses = "PEBS-04 PEBS-02", .kind = MUST,
-      .needs = NEED_PEBS)
+CHECK("pebs.buffer.index_advances", MUST, "PEBS-04 PEBS-02", NEED_PEBS)
 {
     struct sampling s;
 
@@ -188,8 +181,7 @@ CHECK(index, .name = "pebs.buffer.index_advances", .clauses = "PEBS-04 PEBS-02",
 }
 
 /* Off is off: the counter overflows, and leaves a status bit and no record. */
-CHECK(off, .name = "pebs.enable.off", .clauses = "PEBS-10 PEBS-01", .kind = MUST,
-      .needs = NEED_PEBS)
+CHECK("pebs.enable.off", MUST, "PEBS-10 PEBS-01", NEED_PEBS)
 {
     struct sampling s;
 
@@ -203,8 +195,7 @@ CHECK(off, .name = "pebs.enable.off", .clauses = "PEBS-10 PEBS-01", .kind = MUST
 
 /* --- the counter */
 
-CHECK(reload, .name = "pebs.reset.reload", .clauses = "PEBS-03 LAY-03", .kind = MUST,
-      .needs = NEED_PEBS)
+CHECK("pebs.reset.reload", MUST, "PEBS-03 LAY-03", NEED_PEBS)
 {
     uint64_t events = sampling_loop_length(run, 20), last = 0;
     struct sampling s;
@@ -230,8 +221,7 @@ CHECK(reload, .name = "pebs.reset.reload", .clauses = "PEBS-03 LAY-03", .kind = 
 }
 
 /* Counters that sample, each with its own field; the other fields are nobody's. */
-CHECK(own_fields, .name = "pebs.reset.own_fields", .clauses = "LAY-03 PEBS-03", .kind = MUST,
-      .needs = NEED_PEBS)
+CHECK("pebs.reset.own_fields", MUST, "LAY-03 PEBS-03", NEED_PEBS)
 {
     uint64_t events = sampling_loop_length(run, 20);
     struct sampling s;
@@ -261,8 +251,7 @@ CHECK(own_fields, .name = "pebs.reset.own_fields", .clauses = "LAY-03 PEBS-03", 
 }
 
 /* Where fixed counters sample: behind eight general fields, or behind 32. */
-CHECK(fixed_field, .name = "pebs.reset.fixed_field", .clauses = "LAY-04 LAY-05",
-      .kind = CHARACTERISE, .needs = NEED_PEBS)
+CHECK("pebs.reset.fixed_field", CHARACTERISE, "LAY-04 LAY-05", NEED_PEBS)
 {
     uint64_t events = sampling_loop_length(run, 20), period;
     struct sampling s;
@@ -293,8 +282,7 @@ CHECK(fixed_field, .name = "pebs.reset.fixed_field", .clauses = "LAY-04 LAY-05",
  * The manual first gave the field 40 bits, then all of them with the excess ignored. A value
  * with bits in all three ranges, far from an overflow, shows which of them arrive.
  */
-CHECK(wide_reset, .name = "pebs.reset.width", .clauses = "LAY-06", .kind = CHARACTERISE,
-      .needs = NEED_PEBS)
+CHECK("pebs.reset.width", CHARACTERISE, "LAY-06", NEED_PEBS)
 {
     const uint64_t low = 0x12345, high = 1ull << 47 | 1ull << 41, beyond = 1ull << 63;
     uint64_t loaded, events = sampling_loop_length(run, 20);

@@ -21,8 +21,7 @@
 
 /* --- threshold and interrupt */
 
-CHECK(threshold, .name = "pebs.pmi.threshold", .clauses = "PEBS-05 INT-06 INT-03", .kind = MUST,
-      .needs = NEED_PEBS)
+CHECK("pebs.pmi.threshold", MUST, "PEBS-05 INT-06 INT-03", NEED_PEBS)
 {
     for (unsigned made = 2; made <= 4; made++) {
         struct counting_pmi pmi = {.keeps_mask = true};
@@ -51,8 +50,7 @@ CHECK(threshold, .name = "pebs.pmi.threshold", .clauses = "PEBS-05 INT-06 INT-03
     }
 }
 
-CHECK(beyond, .name = "pebs.pmi.threshold_beyond_maximum", .clauses = "PEBS-05 PEBS-06",
-      .kind = MUST, .needs = NEED_PEBS)
+CHECK("pebs.pmi.threshold_beyond_maximum", MUST, "PEBS-05 PEBS-06", NEED_PEBS)
 {
     struct counting_pmi pmi = {0};
     struct sampling s;
@@ -64,8 +62,7 @@ CHECK(beyond, .name = "pebs.pmi.threshold_beyond_maximum", .clauses = "PEBS-05 P
     EXPECT(run, !(counting_status(&s.counting) & GLOBAL_STATUS_OVF_BUFFER), "bit 62 is set");
 }
 
-CHECK(masked, .name = "pebs.pmi.masked_entry", .clauses = "PEBS-05 INT-01", .kind = MUST,
-      .needs = NEED_PEBS)
+CHECK("pebs.pmi.masked_entry", MUST, "PEBS-05 INT-01", NEED_PEBS)
 {
     struct counting_pmi pmi = {0};
     struct sampling s;
@@ -81,7 +78,7 @@ CHECK(masked, .name = "pebs.pmi.masked_entry", .clauses = "PEBS-05 INT-01", .kin
               "status after clearing it, other than the counter's own");
 }
 
-CHECK(freezes, .name = "pebs.pmi.freeze", .clauses = "INT-11", .kind = MUST, .needs = NEED_PEBS)
+CHECK("pebs.pmi.freeze", MUST, "INT-11", NEED_PEBS)
 {
     struct counting_pmi pmi = {.keeps_mask = true, .keeps_status = true, .counter = PMC_FIXED};
     struct sampling s;
@@ -104,8 +101,7 @@ CHECK(freezes, .name = "pebs.pmi.freeze", .clauses = "INT-11", .kind = MUST, .ne
 /* --- the end of the buffer */
 
 /* Nothing at or beyond the maximum, nobody told, however long it goes on. */
-CHECK(full, .name = "pebs.buffer.full", .clauses = "PEBS-06 PEBS-01", .kind = MUST,
-      .needs = NEED_PEBS)
+CHECK("pebs.buffer.full", MUST, "PEBS-06 PEBS-01", NEED_PEBS)
 {
     struct sampling s;
 
@@ -122,8 +118,7 @@ CHECK(full, .name = "pebs.buffer.full", .clauses = "PEBS-06 PEBS-01", .kind = MU
     }
 }
 
-CHECK(no_room, .name = "pebs.buffer.no_room", .clauses = "PEBS-06", .kind = MUST,
-      .needs = NEED_PEBS)
+CHECK("pebs.buffer.no_room", MUST, "PEBS-06", NEED_PEBS)
 {
     struct sampling s;
 
@@ -142,8 +137,7 @@ CHECK(no_room, .name = "pebs.buffer.no_room", .clauses = "PEBS-06", .kind = MUST
 }
 
 /* An index before the base, or beyond the maximum, is out of bounds as well. */
-CHECK(outside, .name = "pebs.buffer.index_outside", .clauses = "PEBS-01 PEBS-06", .kind = MUST,
-      .needs = NEED_PEBS)
+CHECK("pebs.buffer.index_outside", MUST, "PEBS-01 PEBS-06", NEED_PEBS)
 {
     struct sampling s;
 
@@ -166,8 +160,7 @@ CHECK(outside, .name = "pebs.buffer.index_outside", .clauses = "PEBS-01 PEBS-06"
  * Does a counter without room for its record stay armed, so that room made later is used at
  * once, or does it count through another period?
  */
-CHECK(after_full, .name = "pebs.buffer.after_full", .clauses = "PEBS-08", .kind = CHARACTERISE,
-      .needs = NEED_PEBS)
+CHECK("pebs.buffer.after_full", CHARACTERISE, "PEBS-08", NEED_PEBS)
 {
     struct sampling s;
     uint64_t left;
@@ -188,8 +181,7 @@ CHECK(after_full, .name = "pebs.buffer.after_full", .clauses = "PEBS-08", .kind 
 
 /* --- the pages */
 
-CHECK(pages, .name = "pebs.buffer.pages", .clauses = "MEM-01 MEM-05 PEBS-04", .kind = MUST,
-      .needs = NEED_PEBS)
+CHECK("pebs.buffer.pages", MUST, "MEM-01 MEM-05 PEBS-04", NEED_PEBS)
 {
     struct sampled_steps steps = sampling_steps(run, sampling_loop_workload(run), 500);
     struct sampling s;

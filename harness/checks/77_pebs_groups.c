@@ -113,8 +113,7 @@ static bool same_vectors(const struct pebs_sample *sample, const struct vector_s
     return true;
 }
 
-CHECK(vectors, .name = "pebs.groups.vector_registers", .clauses = "PEBS-07 ENUM-09",
-      .kind = MUST, .needs = NEED_PEBS)
+CHECK("pebs.groups.vector_registers", MUST, "PEBS-07 ENUM-09", NEED_PEBS)
 {
     const struct workload *w = trace_find(run, "vector.registers");
     struct vector_steps steps;
@@ -234,8 +233,7 @@ static bool find_place(const struct pebs_sample *sample, const struct sampled_st
     return false;
 }
 
-CHECK(branches, .name = "pebs.groups.branches", .clauses = "PEBS-07 ENUM-09", .kind = MUST,
-      .needs = NEED_PEBS)
+CHECK("pebs.groups.branches", MUST, "PEBS-07 ENUM-09", NEED_PEBS)
 {
     const struct workload *w = trace_find(run, "recursion.mutual");
     const uint64_t groups = PEBS_GROUP_BRANCHES(ENTRIES);
@@ -270,8 +268,7 @@ CHECK(branches, .name = "pebs.groups.branches", .clauses = "PEBS-07 ENUM-09", .k
 }
 
 /* With the stack off its registers keep what they hold; whether a record has it is open. */
-CHECK(stack_off, .name = "pebs.groups.stack_off", .clauses = "LBR-04 PEBS-07",
-      .kind = CHARACTERISE, .needs = NEED_PEBS)
+CHECK("pebs.groups.stack_off", CHARACTERISE, "LBR-04 PEBS-07", NEED_PEBS)
 {
     const struct workload *w = trace_find(run, "call.register");
     const uint64_t groups = PEBS_GROUP_BRANCHES(2 * STACK);
@@ -312,8 +309,7 @@ CHECK(stack_off, .name = "pebs.groups.stack_off", .clauses = "LBR-04 PEBS-07",
  * Whose branches would they be? With the stack off and empty every entry is 0, or the group is
  * refused.
  */
-CHECK(foreign_branches, .name = "pebs.record.branch_group", .clauses = "PEBS-07", .kind = MUST,
-      .needs = NEED_PEBS)
+CHECK("pebs.record.branch_group", MUST, "PEBS-07", NEED_PEBS)
 {
     const uint64_t groups = PEBS_GROUP_LBRS | 3ull << 24; /* four entries */
     const struct workload *w = trace_find(run, "call.register");

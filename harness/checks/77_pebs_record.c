@@ -23,8 +23,7 @@
 #define BIT(counter) (1ull << (counter))
 
 /* A record for every second instruction of ring 3, of every workload. */
-CHECK(steps, .name = "pebs.record.steps", .clauses = "PEBS-07 PEBS-02", .kind = MUST,
-      .needs = NEED_PEBS)
+CHECK("pebs.record.steps", MUST, "PEBS-07 PEBS-02", NEED_PEBS)
 {
     unsigned compared = 0;
     struct sampling s;
@@ -57,8 +56,7 @@ CHECK(steps, .name = "pebs.record.steps", .clauses = "PEBS-07 PEBS-02", .kind = 
  * Which instruction: the one right behind the overflow, by the number of its step. The IRETQ
  * that enters may be the first event.
  */
-CHECK(distance, .name = "pebs.record.distance", .clauses = "PEBS-02 PEBS-07", .kind = MUST,
-      .needs = NEED_PEBS)
+CHECK("pebs.record.distance", MUST, "PEBS-02 PEBS-07", NEED_PEBS)
 {
     const struct workload *w = trace_find(run, "call.register");
     struct sampled_steps list = sampling_steps(run, w, 0);
@@ -90,8 +88,7 @@ CHECK(distance, .name = "pebs.record.distance", .clauses = "PEBS-02 PEBS-07", .k
 }
 
 /* The same registers in ring 0: the values are the code's own. */
-CHECK(trap_bit, .name = "pebs.record.trap_bit", .clauses = "PEBS-07 ENUM-08", .kind = MUST,
-      .needs = NEED_PEBS)
+CHECK("pebs.record.trap_bit", MUST, "PEBS-07 ENUM-08", NEED_PEBS)
 {
     const struct workload *w = trace_find(run, "jcc.taken.rel8");
     struct pebs_sample sample;
@@ -114,8 +111,7 @@ CHECK(trap_bit, .name = "pebs.record.trap_bit", .clauses = "PEBS-07 ENUM-08", .k
 }
 
 /* Every sampled branch is one that the labels name, or falls through. */
-CHECK(branches, .name = "pebs.record.branches", .clauses = "PEBS-07 PEBS-02 PMC-04",
-      .kind = MUST, .needs = NEED_PEBS)
+CHECK("pebs.record.branches", MUST, "PEBS-07 PEBS-02 PMC-04", NEED_PEBS)
 {
     const struct workload *w = trace_find(run, "recursion.mutual");
     const struct expected_edge *edges;
@@ -149,8 +145,7 @@ CHECK(branches, .name = "pebs.record.branches", .clauses = "PEBS-07 PEBS-02 PMC-
  * A crossing instruction counts for the ring before or after it: it is the address on that side
  * that must be of the ring asked for, where the record has it.
  */
-CHECK(rings, .name = "pebs.record.rings", .clauses = "PMC-05 PEBS-02", .kind = MUST,
-      .needs = NEED_PEBS)
+CHECK("pebs.record.rings", MUST, "PMC-05 PEBS-02", NEED_PEBS)
 {
     const struct workload *w = trace_find(run, "syscall.row");
     struct guest_place place;
@@ -186,8 +181,7 @@ CHECK(rings, .name = "pebs.record.rings", .clauses = "PMC-05 PEBS-02", .kind = M
  * The counter's own overflow bit may outlast the record: handlers in the field meet it set.
  * Which it is must be the same for each counter.
  */
-CHECK(counters, .name = "pebs.record.applicable", .clauses = "ENUM-09 PEBS-09",
-      .kind = CHARACTERISE, .needs = NEED_PEBS)
+CHECK("pebs.record.applicable", CHARACTERISE, "ENUM-09 PEBS-09", NEED_PEBS)
 {
     unsigned tried = 0, kept = 0;
     const struct workload *w = trace_find(run, "call.register");
@@ -225,8 +219,7 @@ CHECK(counters, .name = "pebs.record.applicable", .clauses = "ENUM-09 PEBS-09",
  * Several counters, each with a period of its own: who made how many records? Where a record
  * holds the global status, a counter that has overflowed and waits for its event is named too.
  */
-CHECK(several, .name = "pebs.record.several_counters", .clauses = "PEBS-03 LAY-03 PEBS-07",
-      .kind = MUST, .needs = NEED_PEBS)
+CHECK("pebs.record.several_counters", MUST, "PEBS-03 LAY-03 PEBS-07", NEED_PEBS)
 {
     static const unsigned periods[] = {12, 16, 30};
     const struct workload *w = trace_find(run, "bench.loop");
@@ -264,8 +257,7 @@ CHECK(several, .name = "pebs.record.several_counters", .clauses = "PEBS-03 LAY-0
     sampling_match(&s, w, &steps);
 }
 
-CHECK(clock, .name = "pebs.record.clock", .clauses = "ENUM-09", .kind = MUST,
-      .needs = NEED_PEBS)
+CHECK("pebs.record.clock", MUST, "ENUM-09", NEED_PEBS)
 {
     const struct workload *w = trace_find(run, "call.register");
     struct sampling s;
@@ -288,8 +280,7 @@ CHECK(clock, .name = "pebs.record.clock", .clauses = "ENUM-09", .kind = MUST,
 }
 
 /* An adaptive record has the groups that were asked for, and says so. */
-CHECK(adaptive, .name = "pebs.record.groups", .clauses = "ENUM-09 PEBS-04", .kind = MUST,
-      .needs = NEED_PEBS)
+CHECK("pebs.record.groups", MUST, "ENUM-09 PEBS-04", NEED_PEBS)
 {
     static const struct {
         uint64_t groups;
@@ -328,8 +319,7 @@ CHECK(adaptive, .name = "pebs.record.groups", .clauses = "ENUM-09 PEBS-04", .kin
  * A counter asks for the groups by a bit of its own control; without it the record is the basic
  * group alone. Where the bit is reserved every counter has them.
  */
-CHECK(adaptive_bit, .name = "pebs.record.adaptive_bit", .clauses = "ENUM-09", .kind = MUST,
-      .needs = NEED_PEBS)
+CHECK("pebs.record.adaptive_bit", MUST, "ENUM-09", NEED_PEBS)
 {
     const struct workload *w = trace_find(run, "call.register");
     bool exists = false;

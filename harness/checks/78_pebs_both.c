@@ -51,8 +51,7 @@ static void run_both(struct sampling *s, uint64_t rounds)
 }
 
 /* Both, each as it is alone. */
-CHECK(independent, .name = "pebs.both.independent", .clauses = "PEBS-01 LAY-07", .kind = MUST,
-      .needs = NEED_PEBS | NEED_BTS)
+CHECK("pebs.both.independent", MUST, "PEBS-01 LAY-07", NEED_PEBS | NEED_BTS)
 {
     struct sampling s;
     struct ds_area now;
@@ -79,8 +78,7 @@ CHECK(independent, .name = "pebs.both.independent", .clauses = "PEBS-01 LAY-07",
 }
 
 /* PEBS alone moves nothing of the BTS half, whose buffer is there. */
-CHECK(pebs_alone, .name = "pebs.both.bts_untouched", .clauses = "PEBS-01", .kind = MUST,
-      .needs = NEED_PEBS)
+CHECK("pebs.both.bts_untouched", MUST, "PEBS-01", NEED_PEBS)
 {
     const struct workload *w = trace_find(run, "call.nested");
     struct sampling s;
@@ -96,8 +94,7 @@ CHECK(pebs_alone, .name = "pebs.both.bts_untouched", .clauses = "PEBS-01", .kind
 }
 
 /* BTS alone, with a buffer and counters ready in the other half. */
-CHECK(bts_alone, .name = "pebs.both.pebs_untouched", .clauses = "PEBS-01", .kind = MUST,
-      .needs = NEED_PEBS | NEED_BTS)
+CHECK("pebs.both.pebs_untouched", MUST, "PEBS-01", NEED_PEBS | NEED_BTS)
 {
     struct sampling s;
 
@@ -173,8 +170,7 @@ static size_t records_before_loop(struct run *run)
 }
 
 /* The sample comes with branch number n when n - 1 of them overflow. */
-CHECK(same_branch, .name = "pebs.both.same_branch", .clauses = "INT-10 PEBS-05 INT-05",
-      .kind = MUST, .needs = NEED_PEBS | NEED_BTS)
+CHECK("pebs.both.same_branch", MUST, "INT-10 PEBS-05 INT-05", NEED_PEBS | NEED_BTS)
 {
     const size_t branch = 12, before = records_before_loop(run);
     uint64_t events = branch - 1; /* one more where the entering IRETQ is one */
@@ -210,8 +206,7 @@ CHECK(same_branch, .name = "pebs.both.same_branch", .clauses = "INT-10 PEBS-05 I
 }
 
 /* One threshold at a time: the other half is not due. */
-CHECK(one_threshold, .name = "pebs.both.one_threshold", .clauses = "INT-05 PEBS-05 BUF-08",
-      .kind = MUST, .needs = NEED_PEBS | NEED_BTS)
+CHECK("pebs.both.one_threshold", MUST, "INT-05 PEBS-05 BUF-08", NEED_PEBS | NEED_BTS)
 {
     for (unsigned bts = 0; bts < 2; bts++) {
         struct both_pmi pmi = {0};

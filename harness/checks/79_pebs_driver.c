@@ -172,8 +172,8 @@ static uint64_t branches_alone(struct run *run, uint64_t *samples)
  * Branches of ring 3 are the same in number; the handler's own add to the trace. An interrupt
  * adds two events at most, where its delivery and the IRETQ out of it count for ring 3.
  */
-CHECK(three, .name = "pebs.driver.three_causes", .clauses = "INT-05 INT-07 PEBS-01 PMC-07",
-      .kind = SOFTWARE, .needs = NEED_PEBS | NEED_BTS)
+CHECK("pebs.driver.three_causes", SOFTWARE, "INT-05 INT-07 PEBS-01 PMC-07",
+      NEED_PEBS | NEED_BTS)
 {
     uint64_t least, alone = branches_alone(run, &least);
     struct oracle oracle = witness_follow(run, trace_find(run, "bench.loop"), ROUNDS);
@@ -225,8 +225,7 @@ static uint64_t send_nmi_first(void *arg)
     return 0;
 }
 
-CHECK(foreign, .name = "pebs.driver.foreign", .clauses = "INT-05", .kind = SOFTWARE,
-      .needs = NEED_PEBS | NEED_BTS)
+CHECK("pebs.driver.foreign", SOFTWARE, "INT-05", NEED_PEBS | NEED_BTS)
 {
     struct causes c;
     uint64_t value;
@@ -245,8 +244,7 @@ CHECK(foreign, .name = "pebs.driver.foreign", .clauses = "INT-05", .kind = SOFTW
 /*
  * A counter that nobody told the handler of: its status is cleared, or it would stay for ever.
  */
-CHECK(stray, .name = "pebs.driver.stray", .clauses = "INT-05 PMC-06", .kind = SOFTWARE,
-      .needs = NEED_PEBS | NEED_BTS)
+CHECK("pebs.driver.stray", SOFTWARE, "INT-05 PMC-06", NEED_PEBS | NEED_BTS)
 {
     struct causes c;
 

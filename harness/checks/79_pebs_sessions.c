@@ -85,8 +85,7 @@ static uint64_t samples_alone(struct sessions *s, uint64_t rounds)
 }
 
 /* Each half comes and goes while the other runs, and the other never notices. */
-CHECK(halves, .name = "pebs.session.halves", .clauses = "PEBS-01", .kind = SOFTWARE,
-      .needs = NEED_PEBS | NEED_BTS)
+CHECK("pebs.session.halves", SOFTWARE, "PEBS-01", NEED_PEBS | NEED_BTS)
 {
     struct sessions *s = sessions_open(run, LVT_DELIVERY_NMI);
     struct session_request request = sessions_request(s, 64);
@@ -116,8 +115,7 @@ CHECK(halves, .name = "pebs.session.halves", .clauses = "PEBS-01", .kind = SOFTW
     EXPECT_EQ(run, s->foreign, 0, "interrupts of no session");
 }
 
-CHECK(other_way, .name = "pebs.session.halves_other_way", .clauses = "PEBS-01",
-      .kind = SOFTWARE, .needs = NEED_PEBS | NEED_BTS)
+CHECK("pebs.session.halves_other_way", SOFTWARE, "PEBS-01", NEED_PEBS | NEED_BTS)
 {
     struct sessions *s = sessions_open(run, LVT_DELIVERY_NMI);
     struct session_request request = sessions_request(s, 64);
@@ -163,8 +161,7 @@ static void expect_refused(struct sessions *s, const struct pebs_counter *counte
            "a refused request (%s) changed something", why);
 }
 
-CHECK(refused, .name = "pebs.session.refused", .clauses = "PEBS-03 PEBS-10", .kind = SOFTWARE,
-      .needs = NEED_PEBS)
+CHECK("pebs.session.refused", SOFTWARE, "PEBS-03 PEBS-10", NEED_PEBS)
 {
     struct sessions *s = sessions_open(run, LVT_DELIVERY_NMI);
     const struct pmc *pmc = s->machine.pmc;
@@ -186,8 +183,7 @@ CHECK(refused, .name = "pebs.session.refused", .clauses = "PEBS-03 PEBS-10", .ki
     expect_refused(s, twice, 2, DS_EINVAL, "a counter is given twice");
 }
 
-CHECK(no_pebs, .name = "pebs.session.no_pebs", .clauses = "ENUM-02", .kind = SOFTWARE,
-      .needs = NEED_PMC)
+CHECK("pebs.session.no_pebs", SOFTWARE, "ENUM-02", NEED_PMC)
 {
     struct sessions *s = sessions_open(run, LVT_DELIVERY_NMI);
     const struct pebs_counter sampler = {SAMPLER, PMC_INSTRUCTIONS,
@@ -230,8 +226,7 @@ static bool on_nmi(struct trap_frame *frame, void *arg)
 }
 
 /* Seen in the field: a value computed before an NMI that throttled, and loaded after it. */
-CHECK(storm, .name = "pebs.session.storm", .clauses = "PEBS-10", .kind = SOFTWARE,
-      .needs = NEED_PEBS)
+CHECK("pebs.session.storm", SOFTWARE, "PEBS-10", NEED_PEBS)
 {
     struct sessions *s = sessions_open(run, LVT_DELIVERY_FIXED | VECTOR_PMI);
     unsigned rounds = run_count_of(run, 1000, 125);

@@ -55,8 +55,7 @@ static void expect_refused(struct trace *t, struct ds_area *area,
     EXPECT(t->run, debugctl == 0 && ds_area == 0, "the refused request changed a register");
 }
 
-CHECK(threshold, .name = "bts.rules.threshold", .clauses = "BUF-07", .kind = SOFTWARE,
-      .needs = NEED_BTS)
+CHECK("bts.rules.threshold", SOFTWARE, "BUF-07", NEED_BTS)
 {
     struct bts_config config;
     struct trace t;
@@ -80,8 +79,7 @@ CHECK(threshold, .name = "bts.rules.threshold", .clauses = "BUF-07", .kind = SOF
 }
 
 /* Seen in the field: a record that crossed an odd end, written outside. */
-CHECK(whole_records, .name = "bts.rules.whole_records", .clauses = "MEM-09", .kind = SOFTWARE,
-      .needs = NEED_BTS)
+CHECK("bts.rules.whole_records", SOFTWARE, "MEM-09", NEED_BTS)
 {
     struct bts_config config;
     struct trace t;
@@ -96,8 +94,7 @@ CHECK(whole_records, .name = "bts.rules.whole_records", .clauses = "MEM-09", .ki
     expect_accepted(&t, &config);
 }
 
-CHECK(alignment, .name = "bts.rules.alignment", .clauses = "MEM-08", .kind = SOFTWARE,
-      .needs = NEED_BTS)
+CHECK("bts.rules.alignment", SOFTWARE, "MEM-08", NEED_BTS)
 {
     struct bts_config config;
     struct trace t;
@@ -122,8 +119,7 @@ static void protect(uint64_t page, unsigned flags)
 }
 
 /* The processor may take no fault on a store: seen in the field, and not only on old ones. */
-CHECK(pages_ready, .name = "bts.rules.pages_ready", .clauses = "MEM-03", .kind = SOFTWARE,
-      .needs = NEED_BTS)
+CHECK("bts.rules.pages_ready", SOFTWARE, "MEM-03", NEED_BTS)
 {
     const unsigned good = PAGE_PRESENT | PAGE_WRITE | PAGE_ACCESSED | PAGE_DIRTY;
     struct paging_walk walk;
@@ -149,8 +145,7 @@ CHECK(pages_ready, .name = "bts.rules.pages_ready", .clauses = "MEM-03", .kind =
     protect((uint64_t)(uintptr_t)t.area, good);
 }
 
-CHECK(addresses, .name = "bts.rules.addresses", .clauses = "MEM-03 MEM-14", .kind = SOFTWARE,
-      .needs = NEED_BTS)
+CHECK("bts.rules.addresses", SOFTWARE, "MEM-03 MEM-14", NEED_BTS)
 {
     struct bts_config config;
     struct trace t;
@@ -176,8 +171,7 @@ CHECK(addresses, .name = "bts.rules.addresses", .clauses = "MEM-03 MEM-14", .kin
 }
 
 /* Each record would look like code that changes itself. */
-CHECK(code_beside, .name = "bts.rules.code_beside", .clauses = "MEM-06", .kind = SOFTWARE,
-      .needs = NEED_BTS)
+CHECK("bts.rules.code_beside", SOFTWARE, "MEM-06", NEED_BTS)
 {
     struct bts_config config;
     struct trace t;
@@ -197,8 +191,7 @@ static void close_space(void *arg)
 }
 
 /* Seen in the field: two tables for a thread, and the buffer in one of them only. */
-CHECK(address_spaces, .name = "bts.rules.address_spaces", .clauses = "MEM-11", .kind = SOFTWARE,
-      .needs = NEED_BTS)
+CHECK("bts.rules.address_spaces", SOFTWARE, "MEM-11", NEED_BTS)
 {
     const unsigned good = PAGE_PRESENT | PAGE_WRITE | PAGE_NX | PAGE_ACCESSED | PAGE_DIRTY;
     static struct address_space space;
@@ -227,8 +220,7 @@ CHECK(address_spaces, .name = "bts.rules.address_spaces", .clauses = "MEM-11", .
 }
 
 /* On a real machine TR with no area can end in a lock-up: nobody gets that far. */
-CHECK(area_first, .name = "bts.rules.area_first", .clauses = "DCTL-10", .kind = SOFTWARE,
-      .needs = NEED_BTS)
+CHECK("bts.rules.area_first", SOFTWARE, "DCTL-10", NEED_BTS)
 {
     static const uint64_t wishes[] = {DEBUGCTL_TR | DEBUGCTL_BTS,
                                       DEBUGCTL_TR | DEBUGCTL_BTS | DEBUGCTL_BTINT};
@@ -256,8 +248,7 @@ static void ignore(void *context, const struct bts_record *records, size_t count
     *(size_t *)context += count;
 }
 
-CHECK(lvt_entry, .name = "bts.rules.lvt_entry", .clauses = "INT-04", .kind = SOFTWARE,
-      .needs = NEED_BTS)
+CHECK("bts.rules.lvt_entry", SOFTWARE, "INT-04", NEED_BTS)
 {
     static const uint32_t bad[] = {0,
                                    15,
@@ -285,8 +276,7 @@ CHECK(lvt_entry, .name = "bts.rules.lvt_entry", .clauses = "INT-04", .kind = SOF
 }
 
 /* Records that were drained must not come back as new ones. */
-CHECK(drain_resets, .name = "bts.rules.drain_resets", .clauses = "BUF-12", .kind = SOFTWARE,
-      .needs = NEED_BTS)
+CHECK("bts.rules.drain_resets", SOFTWARE, "BUF-12", NEED_BTS)
 {
     struct guest_run r = {.workload = trace_find(run, "bench.loop"), .argument = 20};
     struct guest_call call = guest_prepare(trace_guest(run), &r);
@@ -307,8 +297,7 @@ CHECK(drain_resets, .name = "bts.rules.drain_resets", .clauses = "BUF-12", .kind
  * Before a sleep state that loses context: off, with what was there kept; afterwards on again
  * as before. The loss itself is played by zeroing both registers behind the broker's back.
  */
-CHECK(sleep, .name = "bts.rules.sleep", .clauses = "RST-06", .kind = SOFTWARE,
-      .needs = NEED_BTS)
+CHECK("bts.rules.sleep", SOFTWARE, "RST-06", NEED_BTS)
 {
     struct broker_state before;
     uint64_t debugctl = ~0ull, area = ~0ull, index;

@@ -26,8 +26,7 @@ static void ignore(void *context, session_id id, const struct bts_record *record
 }
 
 /* On machines that lack something: nothing but the order is asked. */
-CHECK(order_lacking, .name = "ds.session.order_lacking", .clauses = "", .kind = SOFTWARE,
-      .needs = NEED_BTS)
+CHECK("ds.session.order_lacking", SOFTWARE, "", NEED_BTS)
 {
     struct sessions *s = sessions_open(run, FIXED);
     struct session_request request = {.owner = &s->debugger, .threshold = 9};
@@ -47,8 +46,7 @@ CHECK(order_lacking, .name = "ds.session.order_lacking", .clauses = "", .kind = 
     sessions_expect(s, &request, DS_EOPNOTSUPP);
 }
 
-CHECK(order, .name = "ds.session.order", .clauses = "", .kind = SOFTWARE,
-      .needs = NEED_BTS | NEED_DS_CPL)
+CHECK("ds.session.order", SOFTWARE, "", NEED_BTS | NEED_DS_CPL)
 {
     static struct ds_task tasks[SESSIONS_MOST + 1];
     static struct bts_record buffer[4];
@@ -99,8 +97,7 @@ CHECK(order, .name = "ds.session.order", .clauses = "", .kind = SOFTWARE,
 }
 
 /* Calls on a session: ESRCH, EPERM, then the call's own error. */
-CHECK(calls, .name = "ds.session.calls", .clauses = "", .kind = SOFTWARE,
-      .needs = NEED_BTS | NEED_DS_CPL)
+CHECK("ds.session.calls", SOFTWARE, "", NEED_BTS | NEED_DS_CPL)
 {
     struct sessions *s = sessions_open(run, FIXED);
     struct session_request request = sessions_request(s, 32);
@@ -125,8 +122,7 @@ CHECK(calls, .name = "ds.session.calls", .clauses = "", .kind = SOFTWARE,
 }
 
 /* Seen in old code: an index tested in bytes, or not at all. */
-CHECK(get_range, .name = "ds.session.get_range", .clauses = "", .kind = SOFTWARE,
-      .needs = NEED_BTS | NEED_DS_CPL)
+CHECK("ds.session.get_range", SOFTWARE, "", NEED_BTS | NEED_DS_CPL)
 {
     const size_t n = 32;
     const size_t outside[] = {n, n + 1, 2 * n, RECORD * n - 1, RECORD * n, SIZE_MAX};
@@ -148,8 +144,7 @@ CHECK(get_range, .name = "ds.session.get_range", .clauses = "", .kind = SOFTWARE
 }
 
 /* Both filters: all the cost and no data. And sizes that some processors overrun. */
-CHECK(refused_setups, .name = "ds.session.refused_setups", .clauses = "", .kind = SOFTWARE,
-      .needs = NEED_BTS | NEED_DS_CPL)
+CHECK("ds.session.refused_setups", SOFTWARE, "", NEED_BTS | NEED_DS_CPL)
 {
     static const size_t bytes[] = {1, RECORD, RECORD + 1, 2 * RECORD - 1, 2 * RECORD + 1, 521};
     struct sessions *s = sessions_open(run, FIXED);
@@ -167,8 +162,7 @@ CHECK(refused_setups, .name = "ds.session.refused_setups", .clauses = "", .kind 
 }
 
 /* One half each; the area lives as long as one of them, and the other's entries stay. */
-CHECK(halves, .name = "ds.session.halves", .clauses = "", .kind = SOFTWARE,
-      .needs = NEED_BTS | NEED_DS_CPL)
+CHECK("ds.session.halves", SOFTWARE, "", NEED_BTS | NEED_DS_CPL)
 {
     struct sessions *s = sessions_open(run, FIXED);
     struct session_request request = sessions_request(s, 32);

@@ -75,8 +75,7 @@ static bool on_trap(struct trap_frame *frame, void *arg)
     return true;
 }
 
-CHECK(nesting, .name = "ds.session.nesting", .clauses = "", .kind = SOFTWARE,
-      .needs = NEED_BTS | NEED_DS_CPL)
+CHECK("ds.session.nesting", SOFTWARE, "", NEED_BTS | NEED_DS_CPL)
 {
     struct sessions *s = sessions_open(run, FIXED);
     struct session_request request = sessions_request(s, RING);
@@ -149,8 +148,7 @@ static size_t reference(struct sessions *s, struct bts_record *to)
 }
 
 /* Old readers saw the half between base and index alone, and wiped the other out. */
-CHECK(wrapped, .name = "ds.session.wrapped", .clauses = "", .kind = SOFTWARE,
-      .needs = NEED_BTS | NEED_DS_CPL)
+CHECK("ds.session.wrapped", SOFTWARE, "", NEED_BTS | NEED_DS_CPL)
 {
     static struct bts_record whole[256];
     struct sessions *s = sessions_open(run, FIXED);
@@ -187,8 +185,7 @@ CHECK(wrapped, .name = "ds.session.wrapped", .clauses = "", .kind = SOFTWARE,
 }
 
 /* A size compared in the wrong unit lets the copy run over. */
-CHECK(exact_room, .name = "ds.session.exact_room", .clauses = "", .kind = SOFTWARE,
-      .needs = NEED_BTS | NEED_DS_CPL)
+CHECK("ds.session.exact_room", SOFTWARE, "", NEED_BTS | NEED_DS_CPL)
 {
     struct sessions *s = sessions_open(run, FIXED);
     struct session_request request = sessions_request(s, RING);
@@ -209,8 +206,7 @@ CHECK(exact_room, .name = "ds.session.exact_room", .clauses = "", .kind = SOFTWA
 }
 
 /* Reset moves the index; clear empties the slots too. Both leave nothing to read. */
-CHECK(reset_clear, .name = "ds.session.reset_clear", .clauses = "", .kind = SOFTWARE,
-      .needs = NEED_BTS | NEED_DS_CPL)
+CHECK("ds.session.reset_clear", SOFTWARE, "", NEED_BTS | NEED_DS_CPL)
 {
     struct sessions *s = sessions_open(run, FIXED);
     struct session_request request = sessions_request(s, RING);
@@ -288,16 +284,14 @@ static void overflow(struct run *run, uint32_t lvt, enum session_origin origin)
     run_deferred_now(run);
 }
 
-CHECK(overflow_callback, .name = "ds.session.overflow_callback", .clauses = "",
-      .kind = SOFTWARE, .needs = NEED_BTS | NEED_DS_CPL)
+CHECK("ds.session.overflow_callback", SOFTWARE, "", NEED_BTS | NEED_DS_CPL)
 {
     overflow(run, FIXED, SESSION_FROM_START);
     overflow(run, LVT_DELIVERY_NMI, SESSION_FROM_END);
 }
 
 /* Without a callback: it stops, says so, and waits for a drain. */
-CHECK(overflow_flag, .name = "ds.session.overflow_flag", .clauses = "", .kind = SOFTWARE,
-      .needs = NEED_BTS | NEED_DS_CPL)
+CHECK("ds.session.overflow_flag", SOFTWARE, "", NEED_BTS | NEED_DS_CPL)
 {
     struct sessions *s = sessions_open(run, LVT_DELIVERY_NMI);
     struct session_request request = sessions_request(s, 96);

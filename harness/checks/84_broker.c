@@ -63,7 +63,7 @@ static bool agree(void)
     return false;
 }
 
-CHECK(storm, .name = "ds.broker.storm", .clauses = "", .kind = SOFTWARE, .needs = NEED_BTS)
+CHECK("ds.broker.storm", SOFTWARE, "", NEED_BTS)
 {
     struct sessions *s = sessions_open(run, LVT_DELIVERY_NMI);
     struct storm storm = {.s = s};
@@ -108,7 +108,7 @@ CHECK(storm, .name = "ds.broker.storm", .clauses = "", .kind = SOFTWARE, .needs 
 }
 
 /* A client cannot replace what others wish. */
-CHECK(clients, .name = "ds.broker.clients", .clauses = "", .kind = SOFTWARE, .needs = NEED_BTS)
+CHECK("ds.broker.clients", SOFTWARE, "", NEED_BTS)
 {
     struct sessions *s = sessions_open(run, LVT_DELIVERY_NMI);
     struct session_request request = sessions_request(s, 32);
@@ -130,7 +130,7 @@ CHECK(clients, .name = "ds.broker.clients", .clauses = "", .kind = SOFTWARE, .ne
 }
 
 /* Seen in old code: the refund went to whoever happened to run. */
-CHECK(payer, .name = "ds.pool.payer", .clauses = "", .kind = SOFTWARE)
+CHECK("ds.pool.payer", SOFTWARE, "", NEED_NOTHING)
 {
     struct sessions *s = sessions_open(run, LVT_DELIVERY_NMI);
     void *a = NULL, *b = NULL;
@@ -151,7 +151,7 @@ CHECK(payer, .name = "ds.pool.payer", .clauses = "", .kind = SOFTWARE)
 }
 
 /* A refused wish for more keeps what one has. */
-CHECK(limits, .name = "ds.pool.limits", .clauses = "", .kind = SOFTWARE)
+CHECK("ds.pool.limits", SOFTWARE, "", NEED_NOTHING)
 {
     struct sessions *s = sessions_open(run, LVT_DELIVERY_NMI);
     void *page = NULL, *more = NULL;

@@ -68,7 +68,7 @@ static void take_branches(unsigned count)
         ;
 }
 
-CHECK(lost, .name = "ds.record.lost", .clauses = "", .kind = SOFTWARE, .needs = NEED_BTS)
+CHECK("ds.record.lost", SOFTWARE, "", NEED_BTS)
 {
     struct sessions *s = sessions_open(run, FIXED);
     struct session_request request = sessions_request(s, RING);
@@ -115,8 +115,7 @@ static session_id watch_all(struct tasks *t)
     return sessions_ask(t->sessions, &request);
 }
 
-CHECK(mode, .name = "ds.record.mode", .clauses = "", .kind = SOFTWARE,
-      .needs = NEED_BTS | NEED_DS_CPL)
+CHECK("ds.record.mode", SOFTWARE, "", NEED_BTS | NEED_DS_CPL)
 {
     static const struct script script[] = {{.call = SCRIPT_LOOP, .rdi = 2},
                                            {.call = SERVICE_TASK_YIELD},
@@ -150,8 +149,7 @@ CHECK(mode, .name = "ds.record.mode", .clauses = "", .kind = SOFTWARE,
     EXPECT(run, seen >= 4, "%u MODE records", seen);
 }
 
-CHECK(exception, .name = "ds.record.exception", .clauses = "", .kind = SOFTWARE,
-      .needs = NEED_BTS | NEED_DS_CPL)
+CHECK("ds.record.exception", SOFTWARE, "", NEED_BTS | NEED_DS_CPL)
 {
     static const struct script script[] = {{.call = SCRIPT_LOOP, .rdi = 2}};
     const uint64_t nowhere = 0xABC000;
@@ -180,8 +178,7 @@ CHECK(exception, .name = "ds.record.exception", .clauses = "", .kind = SOFTWARE,
 }
 
 /* A reader that knows branches alone, and one kind that nobody knows yet. */
-CHECK(new_kind, .name = "ds.record.new_kind", .clauses = "", .kind = SOFTWARE,
-      .needs = NEED_BTS | NEED_DS_CPL)
+CHECK("ds.record.new_kind", SOFTWARE, "", NEED_BTS | NEED_DS_CPL)
 {
     static const struct script script[] = {{.call = SCRIPT_LOOP, .rdi = 2},
                                            {.call = SERVICE_TASK_YIELD},

@@ -31,8 +31,7 @@ static size_t drain(struct sessions *s, session_id id)
 }
 
 /* Nothing may shrink that the next request could have had. */
-CHECK(cycles, .name = "ds.session.cycles", .clauses = "", .kind = SOFTWARE,
-      .needs = NEED_BTS | NEED_DS_CPL)
+CHECK("ds.session.cycles", SOFTWARE, "", NEED_BTS | NEED_DS_CPL)
 {
     struct sessions *s = sessions_open(run, FIXED);
     const size_t longest = pool_longest_free(&s->pool);
@@ -59,8 +58,7 @@ CHECK(cycles, .name = "ds.session.cycles", .clauses = "", .kind = SOFTWARE,
     EXPECT_EQ(run, bad, 0, "rounds with a wrong error, a wrong balance or a dangling DS_AREA");
 }
 
-CHECK(exact_count, .name = "ds.session.exact_count", .clauses = "", .kind = SOFTWARE,
-      .needs = NEED_BTS | NEED_DS_CPL)
+CHECK("ds.session.exact_count", SOFTWARE, "", NEED_BTS | NEED_DS_CPL)
 {
     struct sessions *s = sessions_open(run, FIXED);
     struct session_request request = sessions_request(s, 256);
@@ -123,8 +121,7 @@ static struct result_of run_once(struct sessions *s, const struct workload *w, s
     return out;
 }
 
-CHECK(transparent, .name = "ds.session.transparent", .clauses = "", .kind = SOFTWARE,
-      .needs = NEED_BTS)
+CHECK("ds.session.transparent", SOFTWARE, "", NEED_BTS)
 {
     const uint32_t no = WORKLOAD_INTERRUPTS | WORKLOAD_TRACED | WORKLOAD_COMPAT;
     struct sessions *s = sessions_open(run, FIXED);
@@ -152,8 +149,7 @@ CHECK(transparent, .name = "ds.session.transparent", .clauses = "", .kind = SOFT
 }
 
 /* The reader's pointers stand before the first record can be stored. */
-CHECK(start_order, .name = "ds.session.start_order", .clauses = "", .kind = SOFTWARE,
-      .needs = NEED_BTS)
+CHECK("ds.session.start_order", SOFTWARE, "", NEED_BTS)
 {
     struct sessions *s = sessions_open(run, FIXED);
     struct session_request request = sessions_request(s, 64);

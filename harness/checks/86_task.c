@@ -21,7 +21,7 @@
 static struct bts_record records[1024];
 
 /* Registers of their own, all the way: three loops that never end, and XMM0. */
-CHECK(round_robin, .name = "task.run.round_robin", .clauses = "", .kind = SOFTWARE)
+CHECK("task.run.round_robin", SOFTWARE, "", NEED_NOTHING)
 {
     struct tasks *t = tasks_open(run, FIXED);
     struct task *task[3];
@@ -44,7 +44,7 @@ CHECK(round_robin, .name = "task.run.round_robin", .clauses = "", .kind = SOFTWA
     }
 }
 
-CHECK(clone, .name = "task.run.clone", .clauses = "", .kind = SOFTWARE)
+CHECK("task.run.clone", SOFTWARE, "", NEED_NOTHING)
 {
     static const struct script script[] = {
         {.call = SERVICE_TASK_CLONE, .other = 3 * sizeof(struct script)},
@@ -66,7 +66,7 @@ CHECK(clone, .name = "task.run.clone", .clauses = "", .kind = SOFTWARE)
 }
 
 /* Nothing but a kill ends a loop that never does. */
-CHECK(killed, .name = "task.run.kill", .clauses = "", .kind = SOFTWARE)
+CHECK("task.run.kill", SOFTWARE, "", NEED_NOTHING)
 {
     static const struct script script[] = {{.call = SERVICE_TASK_YIELD},
                                            {.call = SERVICE_TASK_KILL, .rdi = 1},
@@ -83,8 +83,7 @@ CHECK(killed, .name = "task.run.kill", .clauses = "", .kind = SOFTWARE)
 
 /* --- whose records */
 
-CHECK(own_ring, .name = "task.switch.own_ring", .clauses = "", .kind = SOFTWARE,
-      .needs = NEED_BTS | NEED_DS_CPL)
+CHECK("task.switch.own_ring", SOFTWARE, "", NEED_BTS | NEED_DS_CPL)
 {
     struct tasks *t = tasks_open(run, FIXED);
     const unsigned switches = run_count_of(run, 10000, 500);
@@ -125,8 +124,7 @@ CHECK(own_ring, .name = "task.switch.own_ring", .clauses = "", .kind = SOFTWARE,
 }
 
 /* Arrival and departure by turns, with a clock that rises, branches only between them. */
-CHECK(marks, .name = "task.switch.marks", .clauses = "", .kind = SOFTWARE,
-      .needs = NEED_BTS | NEED_DS_CPL)
+CHECK("task.switch.marks", SOFTWARE, "", NEED_BTS | NEED_DS_CPL)
 {
     static const struct script script[] = {{.call = SCRIPT_LOOP, .rdi = 5},
                                            {.call = SERVICE_TASK_YIELD},
@@ -175,8 +173,7 @@ static uint64_t sum(const struct bts_record *ring, size_t count)
 }
 
 /* Seen in the field: the child shared its parent's area. */
-CHECK(clone_untraced, .name = "task.clone.untraced", .clauses = "", .kind = SOFTWARE,
-      .needs = NEED_BTS | NEED_DS_CPL)
+CHECK("task.clone.untraced", SOFTWARE, "", NEED_BTS | NEED_DS_CPL)
 {
     static const struct script script[] = {
         {.call = SERVICE_TASK_CLONE, .other = 3 * sizeof(struct script)},
@@ -271,15 +268,14 @@ static void step_pair(struct run *run, unsigned wish)
     run_deferred_now(run);
 }
 
-CHECK(step_wishes, .name = "task.step.wishes", .clauses = "", .kind = SOFTWARE,
-      .needs = NEED_BTS | NEED_DS_CPL)
+CHECK("task.step.wishes", SOFTWARE, "", NEED_BTS | NEED_DS_CPL)
 {
     for (unsigned wish = 0; wish < 4; wish++)
         step_pair(run, wish);
 }
 
 /* The finer wish is in force, and goes with its watch. */
-CHECK(step_merge, .name = "task.step.merge", .clauses = "", .kind = SOFTWARE)
+CHECK("task.step.merge", SOFTWARE, "", NEED_NOTHING)
 {
     struct tasks *t = tasks_open(run, FIXED);
     struct task *task = tasks_add(t, "bench.loop", 100);

@@ -59,8 +59,7 @@ static void expect_all_free(struct tasks *t, session_id id)
 }
 
 /* The traced one dies: its owner finds the session gone, and nothing dangles. */
-CHECK(traced_dies, .name = "task.death.traced", .clauses = "", .kind = SOFTWARE,
-      .needs = NEED_BTS | NEED_DS_CPL)
+CHECK("task.death.traced", SOFTWARE, "", NEED_BTS | NEED_DS_CPL)
 {
     for (enum route route = 0; route < ROUTES; route++) {
         struct tasks *t = tasks_open(run, FIXED);
@@ -75,8 +74,7 @@ CHECK(traced_dies, .name = "task.death.traced", .clauses = "", .kind = SOFTWARE,
 }
 
 /* The tracer dies: who was traced runs on, and the next tracer is not told of a dead one. */
-CHECK(owner_dies, .name = "task.death.owner", .clauses = "", .kind = SOFTWARE,
-      .needs = NEED_BTS | NEED_DS_CPL)
+CHECK("task.death.owner", SOFTWARE, "", NEED_BTS | NEED_DS_CPL)
 {
     for (enum route route = 0; route < ROUTES; route++) {
         struct tasks *t = tasks_open(run, FIXED);
@@ -107,8 +105,7 @@ CHECK(owner_dies, .name = "task.death.owner", .clauses = "", .kind = SOFTWARE,
 }
 
 /* Tables that a traced task runs under must map the buffer; asked before any register. */
-CHECK(tables, .name = "task.request.tables", .clauses = "", .kind = SOFTWARE,
-      .needs = NEED_BTS | NEED_DS_CPL)
+CHECK("task.request.tables", SOFTWARE, "", NEED_BTS | NEED_DS_CPL)
 {
     struct trace pages;
     struct tasks *t;
@@ -138,8 +135,7 @@ CHECK(tables, .name = "task.request.tables", .clauses = "", .kind = SOFTWARE,
 }
 
 /* What the request found has to hold when the trace goes on: no store can be mended. */
-CHECK(tables_change, .name = "ds.session.tables_change", .clauses = "", .kind = SOFTWARE,
-      .needs = NEED_BTS | NEED_DS_CPL)
+CHECK("ds.session.tables_change", SOFTWARE, "", NEED_BTS | NEED_DS_CPL)
 {
     static const unsigned worse[] = {
         PAGE_NX | PAGE_WRITE | PAGE_ACCESSED | PAGE_DIRTY,

@@ -76,8 +76,7 @@ static const struct record *shown(const struct pair *p, size_t i)
 static const struct interface_config plain = {.bytes = BYTES,
                                               .flags = INTERFACE_ALLOC | INTERFACE_TRACE};
 
-CHECK(commands, .name = "task.trace.commands", .clauses = "", .kind = SOFTWARE,
-      .needs = NEED_BTS | NEED_DS_CPL)
+CHECK("task.trace.commands", SOFTWARE, "", NEED_BTS | NEED_DS_CPL)
 {
     static const struct script script[] = {
         TRACE(INTERFACE_CONFIG, CONFIG, 16),
@@ -120,8 +119,7 @@ CHECK(commands, .name = "task.trace.commands", .clauses = "", .kind = SOFTWARE,
     expect(run, &p, 10, 0);
 }
 
-CHECK(errors, .name = "task.trace.errors", .clauses = "", .kind = SOFTWARE,
-      .needs = NEED_BTS | NEED_DS_CPL)
+CHECK("task.trace.errors", SOFTWARE, "", NEED_BTS | NEED_DS_CPL)
 {
     static const struct script script[] = {
         TRACE(INTERFACE_STATUS, CONFIG, 16), /* 0: no tracer yet */
@@ -156,8 +154,7 @@ CHECK(errors, .name = "task.trace.errors", .clauses = "", .kind = SOFTWARE,
 }
 
 /* A refused change keeps the buffer, its records and the trace. */
-CHECK(failed_config, .name = "task.trace.failed_config", .clauses = "", .kind = SOFTWARE,
-      .needs = NEED_BTS | NEED_DS_CPL)
+CHECK("task.trace.failed_config", SOFTWARE, "", NEED_BTS | NEED_DS_CPL)
 {
     static const struct interface_config configs[] = {
         plain,
@@ -200,8 +197,7 @@ CHECK(failed_config, .name = "task.trace.failed_config", .clauses = "", .kind = 
 }
 
 /* Old ones showed the write index for a size, and drained the half before it alone. */
-CHECK(both_halves, .name = "task.trace.both_halves", .clauses = "", .kind = SOFTWARE,
-      .needs = NEED_BTS | NEED_DS_CPL)
+CHECK("task.trace.both_halves", SOFTWARE, "", NEED_BTS | NEED_DS_CPL)
 {
     static const struct script script[] = {
         TRACE(INTERFACE_CONFIG, CONFIG, 16), YIELD,
@@ -219,8 +215,7 @@ CHECK(both_halves, .name = "task.trace.both_halves", .clauses = "", .kind = SOFT
     expect(run, &p, 6, 0);
 }
 
-CHECK(marks, .name = "task.trace.marks", .clauses = "", .kind = SOFTWARE,
-      .needs = NEED_BTS | NEED_DS_CPL)
+CHECK("task.trace.marks", SOFTWARE, "", NEED_BTS | NEED_DS_CPL)
 {
     static const struct interface_config config = {
         .bytes = BYTES, .flags = INTERFACE_ALLOC | INTERFACE_TRACE | INTERFACE_SCHED};
@@ -237,8 +232,7 @@ CHECK(marks, .name = "task.trace.marks", .clauses = "", .kind = SOFTWARE,
 }
 
 /* At three quarters the target goes on unrecorded, and the tracer is woken to drain. */
-CHECK(signal, .name = "task.trace.signal", .clauses = "", .kind = SOFTWARE,
-      .needs = NEED_BTS | NEED_DS_CPL)
+CHECK("task.trace.signal", SOFTWARE, "", NEED_BTS | NEED_DS_CPL)
 {
     static const struct interface_config config = {.bytes = BYTES,
                                                    .flags = INTERFACE_ALLOC | INTERFACE_TRACE |
@@ -260,8 +254,7 @@ CHECK(signal, .name = "task.trace.signal", .clauses = "", .kind = SOFTWARE,
 }
 
 /* Each step ends behind the next branch taken, and traces it. */
-CHECK(single_block, .name = "task.trace.single_block", .clauses = "", .kind = SOFTWARE,
-      .needs = NEED_BTS | NEED_DS_CPL)
+CHECK("task.trace.single_block", SOFTWARE, "", NEED_BTS | NEED_DS_CPL)
 {
     static const struct script script[] = {TRACE(INTERFACE_CONFIG, CONFIG, 16),
                                            TRACE(INTERFACE_SINGLEBLOCK, 0, 0),
@@ -290,8 +283,7 @@ CHECK(single_block, .name = "task.trace.single_block", .clauses = "", .kind = SO
 }
 
 /* A tracer that goes away leaves nothing; nor does one that is killed while it waits. */
-CHECK(deaths, .name = "task.trace.deaths", .clauses = "", .kind = SOFTWARE,
-      .needs = NEED_BTS | NEED_DS_CPL)
+CHECK("task.trace.deaths", SOFTWARE, "", NEED_BTS | NEED_DS_CPL)
 {
     static const struct script script[] = {TRACE(INTERFACE_CONFIG, CONFIG, 16), YIELD};
 

@@ -59,7 +59,7 @@ static void leave_with(struct task_watch *watch, struct task *task, enum task_ev
 }
 
 /* Told first, last come; neither of the two who leave may be told again. */
-CHECK(leave_together, .name = "task.watch.leave", .clauses = "", .kind = SOFTWARE)
+CHECK("task.watch.leave", SOFTWARE, "", NEED_NOTHING)
 {
     static struct diary pair[2], other;
     struct tasks *t = tasks_open(run, FIXED);
@@ -81,7 +81,7 @@ CHECK(leave_together, .name = "task.watch.leave", .clauses = "", .kind = SOFTWAR
            other.seen[TASK_DETACHED]);
 }
 
-CHECK(subscribers, .name = "task.watch.subscribers", .clauses = "", .kind = SOFTWARE)
+CHECK("task.watch.subscribers", SOFTWARE, "", NEED_NOTHING)
 {
     static const struct script script[] = {
         {.call = SERVICE_TASK_CLONE, .other = 3 * sizeof(struct script)},
@@ -143,8 +143,7 @@ static void end_two(void *arg)
     paging_space_destroy(&other);
 }
 
-CHECK(two_tables, .name = "task.switch.two_tables", .clauses = "", .kind = SOFTWARE,
-      .needs = NEED_BTS | NEED_DS_CPL)
+CHECK("task.switch.two_tables", SOFTWARE, "", NEED_BTS | NEED_DS_CPL)
 {
     struct tasks *t = tasks_open(run, FIXED);
     static const struct script script[] = {
@@ -238,8 +237,7 @@ static void end_gust(void *arg)
     trap_set(VECTOR_NMI, gust.outer.handler, gust.outer.arg);
 }
 
-CHECK(nmi_in_switch, .name = "task.switch.nmi", .clauses = "", .kind = SOFTWARE,
-      .needs = NEED_BTS)
+CHECK("task.switch.nmi", SOFTWARE, "", NEED_BTS)
 {
     static const struct script script[] = {{.call = SERVICE_TASK_YIELD}};
 
@@ -268,8 +266,7 @@ CHECK(nmi_in_switch, .name = "task.switch.nmi", .clauses = "", .kind = SOFTWARE,
 
 /* --- and what is left to say at the end */
 
-CHECK(last, .name = "ds.last.branches", .clauses = "", .kind = SOFTWARE,
-      .needs = NEED_BTS | NEED_DS_CPL)
+CHECK("ds.last.branches", SOFTWARE, "", NEED_BTS | NEED_DS_CPL)
 {
     struct sessions *s = sessions_open(run, FIXED);
     struct session_request request = sessions_request(s, 64);
@@ -292,7 +289,7 @@ CHECK(last, .name = "ds.last.branches", .clauses = "", .kind = SOFTWARE,
 }
 
 /* What a processor may store as an address is no mark; with 57 bits neither. */
-CHECK(collision, .name = "ds.record.collision", .clauses = "", .kind = SOFTWARE)
+CHECK("ds.record.collision", SOFTWARE, "", NEED_NOTHING)
 {
     static const uint64_t edges[] = {0,
                                      0x7FFFFFFFFFFF,
@@ -318,7 +315,7 @@ CHECK(collision, .name = "ds.record.collision", .clauses = "", .kind = SOFTWARE)
 }
 
 /* Every field through both descriptions, all ones and the sign bit included. */
-CHECK(layouts, .name = "ds.layout.round_trip", .clauses = "", .kind = SOFTWARE)
+CHECK("ds.layout.round_trip", SOFTWARE, "", NEED_NOTHING)
 {
     static const struct ds_layout *const layouts[] = {&ds_layout_64, &ds_layout_32};
     static const uint64_t values[] = {0, 1, 0x7FFFFFFF, 0x80000000, UINT32_MAX, UINT64_MAX};

@@ -148,8 +148,7 @@ static void open_buffer(struct run *run, struct trace *t, unsigned offset)
     trace_guest(run);
 }
 
-CHECK(not_present, .name = "bts.fault.not_present", .clauses = "MEM-04", .kind = CHARACTERISE,
-      .needs = NEED_BTS | NEED_DS_CPL)
+CHECK("bts.fault.not_present", CHARACTERISE, "MEM-04", NEED_BTS | NEED_DS_CPL)
 {
     struct faults f;
     struct trace t;
@@ -172,8 +171,7 @@ CHECK(not_present, .name = "bts.fault.not_present", .clauses = "MEM-04", .kind =
     trace_expect_untouched(&t, "after a fault in the buffer");
 }
 
-CHECK(read_only, .name = "bts.fault.read_only", .clauses = "MEM-04", .kind = CHARACTERISE,
-      .needs = NEED_BTS | NEED_DS_CPL)
+CHECK("bts.fault.read_only", CHARACTERISE, "MEM-04", NEED_BTS | NEED_DS_CPL)
 {
     struct faults f;
     struct trace t;
@@ -190,8 +188,7 @@ CHECK(read_only, .name = "bts.fault.read_only", .clauses = "MEM-04", .kind = CHA
     run_observe(run, "bts.area-fault.read-only", f.count ? "deliver" : "skip");
 }
 
-CHECK(area_not_present, .name = "bts.fault.area_not_present", .clauses = "MEM-04",
-      .kind = CHARACTERISE, .needs = NEED_BTS | NEED_DS_CPL)
+CHECK("bts.fault.area_not_present", CHARACTERISE, "MEM-04", NEED_BTS | NEED_DS_CPL)
 {
     struct faults f;
     struct trace t;
@@ -205,8 +202,7 @@ CHECK(area_not_present, .name = "bts.fault.area_not_present", .clauses = "MEM-04
 }
 
 /* Offset 72: record 167 has 16 bytes on the page that is there and 8 on the one that is not. */
-CHECK(straddling, .name = "bts.fault.straddling", .clauses = "BUF-15 MEM-04",
-      .kind = CHARACTERISE, .needs = NEED_BTS | NEED_DS_CPL)
+CHECK("bts.fault.straddling", CHARACTERISE, "BUF-15 MEM-04", NEED_BTS | NEED_DS_CPL)
 {
     struct faults f;
     struct trace t;
@@ -271,8 +267,7 @@ static uint64_t sum_of_first_page(void)
  * IA32_DS_AREA = 0 and nothing mapped there, or the words that happen to lie there would be
  * taken for a buffer's address.
  */
-CHECK(no_area, .name = "bts.fault.no_area", .clauses = "DCTL-10", .kind = CHARACTERISE,
-      .needs = NEED_BTS | NEED_DS_CPL)
+CHECK("bts.fault.no_area", CHARACTERISE, "DCTL-10", NEED_BTS | NEED_DS_CPL)
 {
     struct guest_run r = {
         .workload = trace_find(run, "bench.loop"), .ring = 3, .argument = LOOPS};

@@ -23,14 +23,12 @@ static unsigned programs(const struct run *run, unsigned count)
     return run->options->soak ? 80 * count : count;
 }
 
-CHECK(steps, .name = "oracle.generated", .clauses = "", .kind = SOFTWARE)
+CHECK("oracle.generated", SOFTWARE, "", NEED_NOTHING)
 {
     fuzz_programs(run, false, programs(run, 2));
 }
 
-CHECK(traces, .name = "bts.fuzz.programs",
-      .clauses = "GEN-01 GEN-02 GEN-03 GEN-04 GEN-06 GEN-20 GEN-21", .kind = MUST,
-      .needs = NEED_BTS)
+CHECK("bts.fuzz.programs", MUST, "GEN-01 GEN-02 GEN-03 GEN-04 GEN-06 GEN-20 GEN-21", NEED_BTS)
 {
     fuzz_programs(run, true, programs(run, 3));
 }

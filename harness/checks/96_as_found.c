@@ -58,7 +58,7 @@ static struct found read_one(uint32_t msr)
     return one;
 }
 
-CHECK(found_first, .name = "machine.found.first", .clauses = "", .kind = SOFTWARE)
+CHECK("machine.found.first", SOFTWARE, "", NEED_NOTHING)
 {
     struct cpu_identity cpu;
 
@@ -78,7 +78,7 @@ CHECK(found_first, .name = "machine.found.first", .clauses = "", .kind = SOFTWAR
 #undef CHECK_GROUP
 #define CHECK_GROUP "96 bts.field"
 
-CHECK(stable, .name = "bts.field.stable", .clauses = "GEN-20", .kind = MUST, .needs = NEED_BTS)
+CHECK("bts.field.stable", MUST, "GEN-20", NEED_BTS)
 {
     static struct trace_record first[64];
     const struct workload *w = trace_find(run, "call.nested");
@@ -105,8 +105,7 @@ CHECK(stable, .name = "bts.field.stable", .clauses = "GEN-20", .kind = MUST, .ne
     }
 }
 
-CHECK(as_found, .name = "bts.field.as_found", .clauses = "ENUM-03", .kind = MUST,
-      .needs = NEED_BTS)
+CHECK("bts.field.as_found", MUST, "ENUM-03", NEED_BTS)
 {
     struct cpu_identity cpu;
 

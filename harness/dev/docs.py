@@ -16,7 +16,8 @@ README_BYTES = 9 * 1024     # what a visitor reads before deciding
 
 # A page, and the program under OUT that prints it.
 GENERATED = {"docs/defects.md": ["host/trials_page"],
-             "docs/options.md": ["host/facts", "options"]}
+             "docs/options.md": ["host/facts", "options"],
+             "harness/host/clauses.json": ["host/facts", "clauses"]}
 
 
 def pages():

@@ -12,8 +12,8 @@ from dataclasses import dataclass, field
 from fnmatch import fnmatchcase
 from pathlib import Path
 
-from harness.dev.verify import (all_built, image_size, nothing_ran, reproducible, results, says,
-                                smi_reported, valid_files, whole_suite)
+from harness.dev.verify import (all_built, image_size, listed, nothing_ran, reproducible,
+                                results, says, smi_reported, valid_files, whole_suite)
 from harness.tests.system import (boot_session, gdb_session, linux_session, network_session,
                                   output_session, resume_session, stick_session, under_session)
 
@@ -153,6 +153,7 @@ def style_entries(out):
         Entry("style", [sys.executable, "harness/dev/style.py", "--out", out]),
         Entry("format", ["sh", "-c", "git ls-files -z '*.c' '*.h' | xargs -0 "
                          "clang-format --dry-run -Werror"]),
+        Entry("coverage", [sys.executable, "harness/dev/coverage.py", "--out", out]),
         Entry("docs", [sys.executable, "harness/dev/docs.py", "--out", out]),
         Entry("deps", ["harness/deps.sh"], wants=["^deps: nothing is missing$"]),
     ]
@@ -167,9 +168,9 @@ def runner(out, *words, options=()):
 def suite_entries(out):
     """The whole suite: on the model, where there is no SVM, on other processors."""
     rows = [
-        Entry("suite.model", runner(out), verify=lambda place, log: whole_suite(place)),
+        Entry("suite.model", runner(out), verify=lambda place, log: whole_suite(out, place)),
         Entry("suite.long", runner(out, "--timeout", "7000", options=["soak=1"]), seconds=7200,
-              verify=lambda place, log: whole_suite(place)),
+              verify=lambda place, log: whole_suite(out, place)),
         Entry("suite.nosvm", runner(out, "--cpu", "Haswell", "--profile", "qemu-nosvm"),
               verify=lambda place, log: results(place)),
         Entry("suite.native", runner(out, "--profile", "qemu-nosvm",
@@ -201,7 +202,9 @@ def suite_entries(out):
         Entry("suite.help", runner(out, options=["help=1"]), wants=[
             r"^run=GLOB\[,GLOB\]: only these checks;", r"^repeat=1\.\.1000: .*; default 1$",
             r"^status: 0 \d\d lines$"]),
-        Entry("suite.list", runner(out, options=["list=1"]), wants=[r"^bts\.\S+ clauses="]),
+        Entry("suite.list", runner(out, options=["list=1"]), wants=[
+            r"^bts\.\S+ kind=must at=harness/checks/\S+\.c:\d+ clauses=[A-Z]"],
+            verify=lambda place, log: listed(out, log)),
         Entry("report.html", [sys.executable, SYSTEM + "html_session.py", "@",
                               out / "check/suite.model/report.json"],
               wants=["^pages: as expected$"], after=["suite.model"]),

@@ -3,13 +3,21 @@
  * Prints what the image declares, for documents and scripts of the host, from the same tables:
  *
  *     facts options     docs/options.md
+ *     facts clauses     harness/host/clauses.json
+ *     facts field       the faults from the field, by the checks that would have caught them
+ *     facts checks ELF  what list=1 prints; status 1 when a declaration breaks a rule
  *
  * So nobody has to read C by regular expression, or to boot the image for a list.
  */
+#include "harness/check/check.h"
+#include "harness/dev/check_rules.h"
+#include "harness/dev/elf_checks.h"
 #include "harness/options/option_table.h"
 
 #include <stdio.h>
 #include <string.h>
+
+#define CHECKS_ROOM 4096
 
 /* In a table of Markdown a bar would end the cell. */
 static void put_cell(const char *text)
@@ -57,16 +65,95 @@ static int print_options(void)
     return 0;
 }
 
+/* --- clauses */
+
+static void put_json(const char *key, const char *text, const char *behind)
+{
+    printf("\"%s\": ", key);
+    if (text) {
+        putchar('"');
+        for (; *text; text++) {
+            if (*text == '"' || *text == '\\')
+                putchar('\\');
+            putchar(*text);
+        }
+        printf("\"%s", behind);
+    } else {
+        printf("null%s", behind);
+    }
+}
+
+static int print_clauses(void)
+{
+    static const struct {
+        const char *id, *section, *title, *why;
+        enum check_kind kind;
+        bool counted;
+    } clauses[] = {
+#define CLAUSE(id, kind, section, title, why) {id, section, title, why, kind, true},
+#define BESIDE(id, kind, section, title, why) {id, section, title, why, kind, false},
+#include "harness/suite/clauses.def"
+#undef CLAUSE
+#undef BESIDE
+    };
+    size_t count = sizeof(clauses) / sizeof(clauses[0]);
+
+    puts("[");
+    for (size_t i = 0; i < count; i++) {
+        printf("{");
+        put_json("id", clauses[i].id, ", ");
+        put_json("kind", check_kind_word(clauses[i].kind), ", ");
+        printf("\"counted\": %s,\n ", clauses[i].counted ? "true" : "false");
+        put_json("section", clauses[i].section, ",\n ");
+        put_json("title", clauses[i].title, ",\n ");
+        put_json("why", clauses[i].why, "");
+        puts(i + 1 < count ? "}," : "}");
+    }
+    puts("]");
+    return 0;
+}
+
+/* --- checks, and the faults that they would have caught */
+
+static void say_wrong(const struct check *check, const char *text)
+{
+    fprintf(stderr, "%s:%u: CHECK(\"%s\"): %s\n", check->file, check->line, check->name, text);
+}
+
+static int print_checks(const char *path)
+{
+    static const struct check *checks[CHECKS_ROOM];
+    size_t count = elf_checks(path, checks, CHECKS_ROOM);
+    char line[200];
+
+    for (size_t i = 0; i < count; i++) {
+        check_describe(checks[i], line, sizeof(line));
+        puts(line);
+    }
+    return count == 0 || check_rules(checks, count, say_wrong) ? 1 : 0;
+}
+
+static int print_field(void)
+{
+#define FIELD(number, fault, check) printf("%u %s %s\n", number, check, fault);
+#include "harness/suite/field.def"
+#undef FIELD
+    return 0;
+}
+
 int main(int argc, char **argv)
 {
     static const struct {
         const char *name;
         int (*print)(void);
-    } facts[] = {{"options", print_options}};
+    } facts[] = {
+        {"options", print_options}, {"clauses", print_clauses}, {"field", print_field}};
 
+    if (argc == 3 && strcmp(argv[1], "checks") == 0)
+        return print_checks(argv[2]);
     for (size_t i = 0; argc == 2 && i < sizeof(facts) / sizeof(facts[0]); i++)
         if (strcmp(argv[1], facts[i].name) == 0)
             return facts[i].print();
-    fprintf(stderr, "usage: facts options\n");
+    fprintf(stderr, "usage: facts options|clauses|field, or facts checks ELF\n");
     return 3;
 }

@@ -9,6 +9,7 @@ import subprocess
 from pathlib import Path
 
 from harness import wire
+from harness.dev import coverage
 from harness.host import expected, schema
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -99,20 +100,20 @@ def results(place):
     return complaints
 
 
-def declared():
-    """The names that the sources declare."""
-    names = []
-    for path in sorted(ROOT.glob("harness/checks/*.c")):
-        names += re.findall(r"""\.name\s*=\s*"([^"]+)\"""", path.read_text())
-    return names
+def listed(out, log):
+    """What the image lists, other than what its file was found to hold while it was built."""
+    lines = {line for line in Path(log).read_text(errors="replace").splitlines()
+             if " kind=" in line}
+    wanted = set((out / "checks.txt").read_text().splitlines())
+    return ["listed by one of image and build: " + line for line in sorted(lines ^ wanted)]
 
 
-def whole_suite(place):
+def whole_suite(out, place):
     """What only a run of everything can show."""
     complaints = results(place)
     report = json.loads((place / "report.json").read_text())
     names = [check["name"] for check in report["checks"]]
-    missing = set(declared()) ^ set(names)
+    missing = set(coverage.declared(out)) ^ set(names)
     if missing:
         complaints.append("declared or run, not both: " + ", ".join(sorted(missing)))
     # LAVA lowers the case and makes one "_" of everything that is no letter or digit.

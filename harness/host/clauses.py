@@ -1,19 +1,17 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""The clauses of clauses.def for the host: their texts, and how a report decides them."""
+"""The clauses for the host: their texts, and how a report decides them.
 
-import re
+clauses.json is made from harness/suite/clauses.def by `make docs`.
+"""
+
+import json
 from dataclasses import dataclass, field
 from pathlib import Path
 
-FILE = Path(__file__).parents[1] / "suite/clauses.def"
+FILE = Path(__file__).with_name("clauses.json")
 CLASSES = ("must", "software", "characterise")
 # Of several checks on one clause the worst verdict speaks; a skip says less than a pass.
 ORDER = ("fail", "error", "pass", "skip")
-
-ENTRY = re.compile(
-    r'(CLAUSE|BESIDE)\(\s*"([A-Z]+-\d+)",\s*([A-Z]+),\s*((?:"[^"]*"\s*)+),\s*((?:"[^"]*"\s*)+),'
-    r'\s*(NULL|(?:"[^"]*"\s*)+)\)')
-
 
 @dataclass
 class Clause:
@@ -36,16 +34,10 @@ class Clause:
         return next((word for word in ORDER if word in verdicts), "none")
 
 
-def text(literals):
-    """Adjacent string literals as one text."""
-    return "".join(re.findall(r'"([^"]*)"', literals))
-
-
 def load(path=FILE):
-    """All clauses, in the order of the file."""
-    return [Clause(ident, kind.lower(), text(section), text(title),
-                   "" if why == "NULL" else text(why), row == "CLAUSE")
-            for row, ident, kind, section, title, why in ENTRY.findall(path.read_text())]
+    """All clauses, in the order of the table."""
+    return [Clause(row["id"], row["kind"], row["section"], row["title"], row["why"] or "",
+                   row["counted"]) for row in json.loads(path.read_text())]
 
 
 def decided(report, path=FILE):

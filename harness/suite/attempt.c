@@ -14,8 +14,6 @@
 #include "hw/msr.h"
 #include "hw/string.h"
 
-static const char *const words[] = {"nothing", "pass", "skip", "error", "fail"};
-
 static struct run latest; /* kept out of the stack: its details are large */
 
 static enum verdict run_once(void *context)
@@ -59,11 +57,11 @@ static void tell(void *context, uint32_t came, enum verdict verdict, unsigned ag
     const char *name = ((struct result *)context)->check->name;
 
     if (again)
-        out_line("# %s: %s with %u SMIs: set aside, repeat %u of %u", name, words[verdict],
-                 came, again, REPEAT_SET_ASIDE_MAX);
+        out_line("# %s: %s with %u SMIs: set aside, repeat %u of %u", name,
+                 verdict_word(verdict), came, again, REPEAT_SET_ASIDE_MAX);
     else
         out_line("# %s: %s with %u SMIs, as in every repeat: this one counts", name,
-                 words[verdict], came);
+                 verdict_word(verdict), came);
 }
 
 static void say_counts(const struct result *r)

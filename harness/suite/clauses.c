@@ -67,18 +67,3 @@ struct coverage coverage_of(enum check_kind kind)
     }
     return coverage;
 }
-
-const char *clauses_unknown(const char *list)
-{
-    size_t bytes;
-
-    for (; (bytes = next_word(&list)) != 0; list += bytes) {
-        bool known = false;
-
-        for (size_t i = 0; i < CLAUSE_COUNT && !known; i++)
-            known = strlen(clauses[i].id) == bytes && strncmp(clauses[i].id, list, bytes) == 0;
-        if (!known)
-            return list;
-    }
-    return NULL;
-}

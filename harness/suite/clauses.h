@@ -15,7 +15,5 @@ struct coverage {
 struct coverage coverage_of(enum check_kind kind);
 /* Whether a blank-separated list of clause ids has this one. */
 bool clauses_name(const char *list, const char *id);
-/* The first clause id in the blank-separated list that no table row has, or NULL. */
-const char *clauses_unknown(const char *list);
 
 #endif

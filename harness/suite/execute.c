@@ -28,11 +28,12 @@
 static struct run *running; /* the check that an unexpected trap belongs to */
 
 /* LAVA has no word for what could not be found out. */
-static const char *const lava_words[] = {[VERDICT_NONE] = "unknown",
-                                         [VERDICT_PASS] = "pass",
-                                         [VERDICT_SKIP] = "skip",
-                                         [VERDICT_ERROR] = "unknown",
-                                         [VERDICT_FAIL] = "fail"};
+static const char *lava_word(enum verdict verdict)
+{
+    bool known = verdict != VERDICT_NONE && verdict != VERDICT_ERROR;
+
+    return known ? verdict_word(verdict) : "unknown";
+}
 
 void execute_print(const struct result *r)
 {
@@ -54,7 +55,7 @@ void execute_print(const struct result *r)
     /* A result line has the verdict in two places; LAVA wants name and word side by side. */
     if (suite_state()->options->lava)
         out_line("<LAVA_SIGNAL_TESTCASE TEST_CASE_ID=%s RESULT=%s>", name,
-                 lava_words[r->verdict]);
+                 lava_word(r->verdict));
 }
 
 static void dump_frame(struct run *run, const struct trap_frame *f)

@@ -13,9 +13,6 @@
 #include <stdbool.h>
 #include <stddef.h>
 
-/* Verdict word of the end line. */
-enum run_verdict { RUN_PASS, RUN_SKIP, RUN_ERROR, RUN_FAIL, RUN_USAGE, RUN_ABORT };
-
 void harness_init(const struct platform *platform, const struct options *options);
 
 /* Banner, one line naming what is wrong, end line with verdict usage. */
@@ -37,7 +34,7 @@ void harness_first_record(void);
 bool harness_next_group(void);
 
 /* Coverage lines and the end line. */
-enum run_verdict harness_end(void);
+void harness_end(void);
 
 /*
  * Documents as they stand now; valid until the next call. report.json is always complete

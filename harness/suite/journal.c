@@ -7,12 +7,6 @@
 
 #define LINE_BYTES 256
 
-static const char *const verdict_words[] = {[VERDICT_PASS] = "pass",
-                                            [VERDICT_SKIP] = "skip",
-                                            [VERDICT_ERROR] = "error",
-                                            [VERDICT_FAIL] = "fail"};
-#define VERDICT_WORDS (sizeof(verdict_words) / sizeof(verdict_words[0]))
-
 /* FNV-1a, 32 bits: tells option sets apart, and nobody attacks a file on his own stick. */
 static uint32_t mix(uint32_t hash, const char *text)
 {
@@ -43,7 +37,7 @@ size_t journal_header(char *to, size_t bytes, const char *version, const char *m
 size_t journal_result(char *to, size_t bytes, const char *name, enum verdict verdict,
                       const char *reason)
 {
-    size_t used = fmt(to, bytes - 1, "%s %s%s%s", verdict_words[verdict], name,
+    size_t used = fmt(to, bytes - 1, "%s %s%s%s", verdict_word(verdict), name,
                       *reason ? " " : "", reason);
 
     for (size_t i = 0; i < used; i++)
@@ -95,8 +89,8 @@ static bool read_line(char *line, struct journal_end *end, const struct journal_
         reader->observe(rest, more);
         return true;
     }
-    for (size_t i = VERDICT_PASS; i < VERDICT_WORDS; i++) {
-        if (!(rest = behind(line, verdict_words[i])))
+    for (unsigned i = VERDICT_PASS; i <= VERDICT_FAIL; i++) {
+        if (!(rest = behind(line, verdict_word((enum verdict)i))))
             continue;
         more = cut(rest, ' ');
         reader->result(rest, (enum verdict)i, more);

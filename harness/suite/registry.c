@@ -4,8 +4,6 @@
 
 #include "hw/string.h"
 
-#define CHECKS_MAX 512
-
 extern const struct check *const __checks_start[], *const __checks_end[];
 
 static struct result results[CHECKS_MAX];
@@ -24,18 +22,6 @@ static int order(const struct check *a, const struct check *b)
     return by_file ? by_file : a->line - b->line;
 }
 
-static bool name_is_well_formed(const char *name)
-{
-    size_t bytes = strlen(name);
-
-    if (bytes == 0 || bytes > 60)
-        return false;
-    for (const char *c = name; *c; c++)
-        if (!(*c >= 'a' && *c <= 'z') && !(*c >= '0' && *c <= '9') && !strchr("._-", *c))
-            return false;
-    return true;
-}
-
 static void insert_sorted(const struct check *check)
 {
     size_t at = total++;
@@ -43,18 +29,6 @@ static void insert_sorted(const struct check *check)
     for (; at > 0 && order(check, results[at - 1].check) < 0; at--)
         results[at] = results[at - 1];
     results[at] = (struct result){.check = check};
-}
-
-static const char *find_defect(void)
-{
-    for (size_t i = 0; i < total; i++) {
-        if (!name_is_well_formed(results[i].check->name))
-            return results[i].check->name;
-        for (size_t j = 0; j < i; j++)
-            if (strcmp(results[i].check->name, results[j].check->name) == 0)
-                return results[i].check->name;
-    }
-    return NULL;
 }
 
 static void number(void)
@@ -82,19 +56,11 @@ void registry_shuffle(uint64_t seed)
     number();
 }
 
-size_t registry_init(const struct options *options, const char **defect)
+size_t registry_init(const struct options *options)
 {
-    *defect = NULL;
     total = selected = trial_count = 0;
-    for (const struct check *const *c = __checks_start; c < __checks_end; c++) {
-        if (total == CHECKS_MAX) {
-            *defect = "too many checks for the registry";
-            break;
-        }
+    for (const struct check *const *c = __checks_start; c < __checks_end; c++)
         insert_sorted(*c);
-    }
-    if (!*defect)
-        *defect = find_defect();
     for (size_t i = 0; i < total; i++) {
         struct result *r = &results[i];
 

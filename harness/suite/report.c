@@ -27,19 +27,6 @@ bool report_init(const struct platform *platform)
     return report_text && machine_init();
 }
 
-static const char *verdict_word(enum verdict verdict)
-{
-    static const char *const words[] = {"error", "pass", "skip", "error", "fail"};
-
-    return words[verdict];
-}
-
-/* What CHARACTERISE means to a reader; a rule for software binds our own layers like a MUST. */
-static const char *kind_word(uint8_t kind)
-{
-    return kind == CHARACTERISE ? "characterise" : kind == SOFTWARE ? "software" : "must";
-}
-
 static void put_evidence(struct json *j, const struct evidence *e)
 {
     const char *const values[] = {e->expected, e->oracle, e->trace, e->first_difference,
@@ -95,7 +82,7 @@ static void put_check(struct json *j, const struct result *r)
     json_open(j, NULL, '{');
     json_string(j, "name", r->check->name);
     json_words(j, "clauses", r->check->clauses);
-    json_string(j, "kind", kind_word(r->check->kind));
+    json_string(j, "kind", check_kind_word((enum check_kind)r->check->kind));
     json_string(j, "verdict", r->finished ? verdict_word(r->verdict) : "error");
     json_string(j, "reason", r->finished ? r->reason : "not run");
     json_number(j, "ms", khz ? r->ticks / khz : 0);
@@ -106,16 +93,11 @@ static void put_check(struct json *j, const struct result *r)
 
 static void put_coverage(struct json *j)
 {
-    static const struct {
-        const char *key;
-        enum check_kind kind;
-    } classes[] = {{"must", MUST}, {"software", SOFTWARE}, {"characterise", CHARACTERISE}};
-
     json_open(j, "coverage", '{');
-    for (size_t i = 0; i < 3; i++) {
-        struct coverage c = coverage_of(classes[i].kind);
+    for (enum check_kind kind = MUST; kind <= CHARACTERISE; kind++) {
+        struct coverage c = coverage_of(kind);
 
-        json_open(j, classes[i].key, '{');
+        json_open(j, check_kind_word(kind), '{');
         json_number(j, "covered", c.covered);
         json_number(j, "total", c.total);
         json_close(j, '}');
@@ -160,7 +142,7 @@ const char *harness_report_json(size_t *bytes)
     json_close(&j, '}');
     put_counts(&j, &tally);
     put_coverage(&j);
-    json_string(&j, "verdict", suite_verdict_word(suite_verdict(&tally)));
+    json_string(&j, "verdict", verdict_word(suite_verdict(&tally)));
     json_close(&j, '}');
     *bytes = j.overflow ? 0 : j.used;
     return report_text;

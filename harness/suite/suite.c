@@ -86,30 +86,27 @@ static uint64_t ask_machine(void *arg)
 
 static void list_checks(void)
 {
-    for (size_t i = 0; i < registry_total(); i++) {
-        const struct check *c = registry_at(i)->check;
+    char line[OUT_LINE_BYTES];
 
-        if (registry_at(i)->selected)
-            out_line("# check %s clauses=%s", c->name, c->clauses);
-    }
+    for (size_t i = 0; i < registry_total(); i++)
+        if (registry_at(i)->selected) {
+            check_describe(registry_at(i)->check, line, sizeof(line));
+            out_line("# check %s", line);
+        }
 }
 
 bool harness_begin(void)
 {
-    const char *defect;
-    size_t planned = registry_init(suite.options, &defect);
+    size_t planned = registry_init(suite.options);
 
     if (!report_init(suite.platform)) {
         harness_usage(suite.platform, "not enough memory for the report");
         return false;
     }
-    if (defect || planned == 0) {
+    if (planned == 0) {
         print_banner();
-        if (defect)
-            out_line("waymark: the check name '%s' is malformed or used twice", defect);
-        else
-            out_line("waymark: run=%s matches none of the %zu checks; list=1 prints them",
-                     suite.options->run, registry_total());
+        out_line("waymark: run=%s matches none of the %zu checks; list=1 prints them",
+                 suite.options->run, registry_total());
         print_end(&(struct tally){0}, "usage");
         return false;
     }
@@ -205,33 +202,26 @@ struct tally suite_tally(void)
     return t;
 }
 
-enum run_verdict suite_verdict(const struct tally *t)
+enum verdict suite_verdict(const struct tally *t)
 {
     if (t->fail)
-        return RUN_FAIL;
+        return VERDICT_FAIL;
     if (t->error)
-        return RUN_ERROR;
-    return t->pass ? RUN_PASS : RUN_SKIP;
+        return VERDICT_ERROR;
+    return t->pass ? VERDICT_PASS : VERDICT_SKIP;
 }
 
-const char *suite_verdict_word(enum run_verdict verdict)
-{
-    static const char *const words[] = {"pass", "skip", "error", "fail", "usage", "abort"};
-
-    return words[verdict];
-}
-
-enum run_verdict harness_end(void)
+void harness_end(void)
 {
     struct tally t = suite_tally();
-    enum run_verdict verdict = suite_verdict(&t);
+    enum verdict verdict = suite_verdict(&t);
     struct coverage must = coverage_of(MUST);
     struct coverage software = coverage_of(SOFTWARE);
     struct coverage open = coverage_of(CHARACTERISE);
 
     if (!judges()) {
         print_end(&(struct tally){0}, "skip");
-        return RUN_SKIP;
+        return;
     }
     resume_end();
     attempt_summary();
@@ -239,8 +229,7 @@ enum run_verdict harness_end(void)
              must.total, software.covered, software.total, open.covered, open.total);
     if (strcmp(suite.platform->provider, "model") == 0)
         out_line("# note provider=model: this proves the suite, not a processor");
-    print_end(&t, suite_verdict_word(verdict));
-    return verdict;
+    print_end(&t, verdict_word(verdict));
 }
 
 void suite_abort(const char *check, unsigned vector, uint64_t rip)

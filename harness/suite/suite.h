@@ -3,6 +3,7 @@
 #ifndef HARNESS_SUITE_SUITE_H
 #define HARNESS_SUITE_SUITE_H
 
+#include "harness/check/verdict.h"
 #include "harness/suite/harness.h"
 
 #include <stddef.h>
@@ -21,8 +22,8 @@ struct tally {
     unsigned planned, pass, fail, skip, error;
 };
 struct tally suite_tally(void);
-enum run_verdict suite_verdict(const struct tally *tally);
-const char *suite_verdict_word(enum run_verdict verdict);
+/* The rule for a whole run: fail, else error, else pass; skip only if nothing passed. */
+enum verdict suite_verdict(const struct tally *tally);
 
 /* The fatal path: a fault that no check stands around. */
 _Noreturn void suite_abort(const char *check, unsigned vector, uint64_t rip);

@@ -160,7 +160,8 @@ $(OUT)/host/test_wtr_fuzz $(OUT)/host/test_wtr_fuzz_elf: $(OUT)/host/traced_mix
 $(OUT)/host.obj/test_wtr_fuzz/harness/wtr/view/assets.o: $(wildcard harness/wtr/view/view*)
 
 HOST_TESTS += test_journal
-test_journal_SRCS := $(UNIT)/test_journal.c harness/suite/journal.c harness/check/format.c
+test_journal_SRCS := $(UNIT)/test_journal.c harness/suite/journal.c harness/check/format.c \
+    harness/check/verdict.c
 
 # The GDB server: its packets on a program that is none, and over TCP on one under ptrace.
 GDB_SRCS := $(addprefix harness/gdb/, packet.c text.c btrace.c registers.c breakpoint.c \
@@ -199,7 +200,11 @@ test_madt_SRCS := $(UNIT)/test_madt.c boot/madt.c
 
 # No test: prints what the image declares, for docs/ and for scripts.
 HOST_TESTS += facts
-facts_SRCS := harness/dev/facts.c $(OPTIONS_SRCS)
+facts_SRCS := $(addprefix harness/dev/,facts.c check_rules.c elf_checks.c) $(OPTIONS_SRCS) \
+    harness/check/check.c
+
+HOST_TESTS += test_check_rules
+test_check_rules_SRCS := $(UNIT)/test_check_rules.c harness/dev/check_rules.c
 
 # No test: prints a page of docs/ from the model's tables.
 HOST_TESTS += trials_page
