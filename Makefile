@@ -39,7 +39,8 @@ VERSION = $(shell cat VERSION)-$(shell git describe --always --dirty --exclude '
             || echo unknown)
 
 ROOMS = check oracle fixture suite options program fuzz bench checks gdb
-DIRS = boot hw hw/model $(addprefix hw/model/,processor bts perfmon host trial) ds guest \
+DIRS = boot hw hw/model ds guest \
+       $(addprefix hw/model/,processor trial perfmon bts emulate host) \
        $(addprefix harness/,$(ROOMS))
 CSRC = $(wildcard $(addsuffix /*.c,$(DIRS)))
 # guest/workloads.asm includes the other workload files.

@@ -96,7 +96,7 @@ test_load_options_SRCS := $(UNIT)/test_load_options.c boot/load_options.c
 
 HOST_TESTS += test_model_simple
 test_model_simple_SRCS := $(UNIT)/test_model_simple.c $(addprefix \
-    hw/model/,processor/simple.c processor/alu.c processor/operand.c processor/walk.c \
+    hw/model/,emulate/simple.c emulate/alu.c emulate/operand.c processor/walk.c \
     processor/watch.c processor/state.c processor/decode.c processor/opcodes.c \
     trial/policy.c trial/defect.c)
 HOST_TESTS += test_ds_pool
@@ -132,9 +132,9 @@ test_model_legacy_SRCS = $(UNIT)/test_model_legacy.c $(filter-out \
     %/test_model_events.c,$(test_model_events_SRCS))
 HOST_TESTS += test_model_events
 test_model_events_SRCS := $(UNIT)/test_model_events.c $(addprefix \
-    hw/model/,processor/deliver.c processor/emulate.c processor/far.c \
-    processor/far_return.c processor/task.c \
-    processor/syscall.c processor/system.c processor/operand.c processor/segment.c \
+    hw/model/,emulate/deliver.c emulate/emulate.c emulate/far.c \
+    emulate/far_return.c emulate/task.c \
+    emulate/syscall.c emulate/system.c emulate/operand.c processor/segment.c \
     processor/state.c processor/walk.c processor/watch.c processor/decode.c \
     processor/opcodes.c trial/config.c trial/policy.c trial/defect.c perfmon/perfmon.c \
     perfmon/count.c perfmon/pebs.c perfmon/pebs_groups.c bts/branch_stack.c)

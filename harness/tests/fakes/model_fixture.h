@@ -3,7 +3,8 @@
 #ifndef HARNESS_TESTS_FAKES_MODEL_FIXTURE_H
 #define HARNESS_TESTS_FAKES_MODEL_FIXTURE_H
 
-#include "hw/model/processor/cpu.h"
+#include "hw/model/bts/bts.h"
+#include "hw/model/perfmon/perfmon.h"
 #include "unit.h"
 
 #include <sys/mman.h>
@@ -26,12 +27,6 @@ void machine_save_hidden(struct model_cpu *c)
 void machine_load_hidden(struct model_cpu *c)
 {
     (void)c;
-}
-
-void interrupt_request(struct model_cpu *c, unsigned cause)
-{
-    (void)c;
-    (void)cause;
 }
 
 void interrupt_send(struct model_cpu *c)

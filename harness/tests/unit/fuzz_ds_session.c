@@ -313,7 +313,7 @@ static void do_sample(void)
         return;
     error = session_sample(&request, &result);
     CHECK((error == DS_OK) == (result.id != 0));
-    CHECK((error == DS_EBUSY) == (result.holder));
+    CHECK((error == DS_EBUSY) == !!result.holder);
     if (error != DS_OK)
         return;
     CHECK(period && counters[0].counter < 4 && request.records <= 512);
@@ -603,7 +603,7 @@ static void run_pebs_reader(void)
     size_t bytes = input_left, at = how >> 3 & 8, before = at;
     struct pebs_sample sample;
 
-    CHECK((format) == (how & 128 ? how % 8 == 0 : how % 8 < 5));
+    CHECK(!!format == (how & 128 ? how % 8 == 0 : how % 8 < 5));
     memcpy(copy, input, bytes);
     /* Now and then a header whose size and groups agree. */
     if (how & 64 && bytes > 32) {

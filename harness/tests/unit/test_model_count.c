@@ -6,7 +6,8 @@
  */
 #define _GNU_SOURCE
 #include "harness/tests/fakes/unit.h"
-#include "hw/model/processor/cpu.h"
+#include "hw/model/host/host.h"
+#include "hw/model/perfmon/perfmon.h"
 
 #include <sys/mman.h>
 
@@ -17,17 +18,10 @@
 static uint8_t *arena;
 static struct vmcb vmcb;
 static struct model_cpu cpu;
-static unsigned causes;
 
 void machine_save_hidden(struct model_cpu *c)
 {
     (void)c;
-}
-
-void interrupt_request(struct model_cpu *c, unsigned cause)
-{
-    (void)c;
-    causes |= cause;
 }
 
 static uint64_t *word(uint64_t physical)
@@ -70,7 +64,7 @@ static void setup(const char *format)
     cpu.ds_area = AREA;
     *word(AREA + 0x20) = *word(AREA + 0x28) = BUFFER;
     *word(AREA + 0x30) = *word(AREA + 0x38) = BUFFER + 0x1000;
-    causes = 0;
+    cpu.interrupt_causes = 0;
 }
 
 static void retire(uint8_t class, bool taken, unsigned cpl)
@@ -193,10 +187,10 @@ static void test_overflow(void)
     EXPECT_EQ(count_limit(&cpu), 2);
     EXPECT(count_plain(&cpu, 0, 2));
     EXPECT_EQ(get(0x38E), 1);
-    EXPECT_EQ(causes, 0);
+    EXPECT_EQ(cpu.interrupt_causes, 0);
     EXPECT(count_plain(&cpu, 0, 1));
     EXPECT_EQ(get(0x38E), 3);
-    EXPECT_EQ(causes, INTERRUPT_COUNTER);
+    EXPECT_EQ(cpu.interrupt_causes, INTERRUPT_COUNTER);
     EXPECT_EQ(get(0xC1), 1);
     put(0x390, 2);
     EXPECT_EQ(get(0x38E), 1);
@@ -248,7 +242,7 @@ static void test_formats(void)
         EXPECT_EQ(*word(BUFFER + bytes[format]), 0);
         EXPECT_EQ(get(0xC1), 0xFFFFFFFFFFFD);
         EXPECT_EQ(get(0x38E), 0);
-        EXPECT_EQ(causes, 0);
+        EXPECT_EQ(cpu.interrupt_causes, 0);
         if (format < 4)
             expect_words(BUFFER, first, 18);
         if (format == 1 || format == 2 || format == 3)
@@ -282,19 +276,19 @@ static void test_threshold_and_bounds(void)
         retire(INSN_JMP, true, 3);
         retire(INSN_PLAIN, false, 3);
         retire(INSN_JCC, false, 3);
-        EXPECT_EQ(causes, i ? INTERRUPT_PEBS : 0);
+        EXPECT_EQ(cpu.interrupt_causes, i ? INTERRUPT_PEBS : 0);
         EXPECT_EQ(get(0x38E), i ? 1ull << 62 : 0);
     }
     /* No room for a third: nothing moves, nothing is signalled. */
     put(0x390, 1ull << 62);
-    causes = 0;
+    cpu.interrupt_causes = 0;
     retire(INSN_JMP, true, 3);
     retire(INSN_JMP, true, 3);
     EXPECT_EQ(*word(AREA + 0x28), BUFFER + 2 * 0xB0);
     EXPECT_EQ(*word(BUFFER + 2 * 0xB0), 0);
     EXPECT_EQ(get(0x38E), 1);
     EXPECT_EQ(get(0xC1), 1);
-    EXPECT_EQ(causes, 0);
+    EXPECT_EQ(cpu.interrupt_causes, 0);
     /* An index below the base is out of bounds as well. */
     sample("1", 0xC0);
     *word(AREA + 0x28) = BUFFER - 0xB0;

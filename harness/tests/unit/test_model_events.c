@@ -6,6 +6,7 @@
  */
 #define _GNU_SOURCE
 #include "harness/tests/fakes/model_fixture.h"
+#include "hw/model/emulate/emulate.h"
 
 #include <setjmp.h>
 

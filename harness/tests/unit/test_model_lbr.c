@@ -1,18 +1,14 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* The model's last-branch stack, and what an interrupt of the buffer freezes. */
 #include "harness/tests/fakes/unit.h"
-#include "hw/model/processor/cpu.h"
+#include "hw/model/bts/bts.h"
+#include "hw/model/host/host.h"
+#include "hw/model/perfmon/perfmon.h"
 
 static struct model_cpu cpu;
 static struct vmcb vmcb;
 
 /* What record.c and state.c reach for, and no test here does. */
-void interrupt_request(struct model_cpu *unused, unsigned cause)
-{
-    (void)unused;
-    (void)cause;
-}
-
 void machine_save_hidden(struct model_cpu *unused)
 {
     (void)unused;

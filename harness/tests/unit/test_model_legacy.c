@@ -6,6 +6,7 @@
  */
 #define _GNU_SOURCE
 #include "harness/tests/fakes/model_fixture.h"
+#include "hw/model/emulate/emulate.h"
 
 #define TABLES     0x1000u
 #define GDT        0x8000u

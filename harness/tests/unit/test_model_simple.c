@@ -7,7 +7,7 @@
  */
 #define _GNU_SOURCE
 #include "harness/tests/fakes/unit.h"
-#include "hw/model/processor/cpu.h"
+#include "hw/model/emulate/emulate.h"
 
 #include <stdlib.h>
 #include <string.h>

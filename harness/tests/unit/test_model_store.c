@@ -6,7 +6,10 @@
  */
 #define _GNU_SOURCE
 #include "harness/tests/fakes/unit.h"
-#include "hw/model/processor/cpu.h"
+#include "hw/model/bts/bts.h"
+#include "hw/model/emulate/emulate.h"
+#include "hw/model/host/host.h"
+#include "hw/model/perfmon/perfmon.h"
 #include "hw/model/trial/defect.h"
 #include "hw/model/trial/feature_gate.h"
 #include "hw/model/trial/policy.h"
@@ -28,13 +31,6 @@ static unsigned interrupts;
 void machine_save_hidden(struct model_cpu *c)
 {
     (void)c;
-}
-
-void interrupt_request(struct model_cpu *c, unsigned cause)
-{
-    (void)c;
-    (void)cause;
-    interrupts++;
 }
 
 static uint64_t *word(uint64_t physical)
@@ -87,6 +83,8 @@ static void branch(uint64_t number)
         .from = 0x1000 + number, .to = 0x2000 + number, .class = INSN_JMP, .length = 2};
 
     EXPECT(record_transfer(&cpu, &t));
+    interrupts += cpu.interrupt_causes != 0;
+    cpu.interrupt_causes = 0;
 }
 
 static void branches(unsigned count)

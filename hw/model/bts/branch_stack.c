@@ -6,7 +6,8 @@
  * the newest pair, and LBR_SELECT, whose bits keep branches out (SDM Vol. 3, "LBR Stack",
  * "Filtering of Last Branch Records"). Debug exceptions are never in it.
  */
-#include "hw/model/processor/cpu.h"
+#include "hw/model/bts/bts.h"
+#include "hw/model/perfmon/perfmon.h"
 #include "hw/model/trial/defect.h"
 #include "hw/model/trial/feature_gate.h"
 #include "hw/model/trial/policy.h"
@@ -46,11 +47,6 @@ static unsigned select_class(const struct transfer *t)
         return SELECT_JMP;
     }
     return SELECT_FAR;
-}
-
-bool branch_stack_exists(void)
-{
-    return !gate_closed[GATE_NO_LBR];
 }
 
 bool branch_stack_selects(const struct model_cpu *cpu, const struct transfer *t)

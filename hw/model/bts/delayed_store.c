@@ -3,7 +3,7 @@
  * Stores that take their time, by policy (seen late, or holding the program up), or have no
  * place.
  */
-#include "hw/model/processor/cpu.h"
+#include "hw/model/bts/bts.h"
 #include "hw/model/trial/defect.h"
 #include "hw/model/trial/policy.h"
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* Transfers that leave no record although tracing is on: by policy, or by a defect. */
-#include "hw/model/processor/cpu.h"
+#include "hw/model/bts/bts.h"
 #include "hw/model/trial/defect.h"
 #include "hw/model/trial/policy.h"
 

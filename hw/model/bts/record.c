@@ -6,8 +6,9 @@
  * Buffer". Every address is linear and goes through the page tables in force at that
  * moment.
  */
+#include "hw/model/bts/bts.h"
 #include "hw/model/bts/record_filter.h"
-#include "hw/model/processor/cpu.h"
+#include "hw/model/perfmon/perfmon.h"
 #include "hw/model/trial/defect.h"
 #include "hw/model/trial/feature_gate.h"
 #include "hw/model/trial/policy.h"
@@ -242,7 +243,8 @@ static bool write_record(struct model_cpu *cpu, const struct area *area, uint64_
     bool done;
     if (record_stale(cpu, place, bytes, count, access, &done))
         return done;
-    watch_access(cpu, place, count, ACCESS_WRITE | ACCESS_AREA);
+    if (policy(POLICY_DS_WATCH) != WATCH_NONE)
+        watch_access(cpu, place, count, ACCESS_WRITE | ACCESS_AREA);
     if (record_held(cpu, place, bytes, count))
         return true;
     return guest_write(cpu, place, bytes, count, access);

@@ -5,7 +5,7 @@
  * Source: SDM Vol. 3, "Branch Trace Store (BTS)", "CPL-Qualified Branch Trace Mechanism".
  */
 #include "hw/model/bts/record_filter.h"
-
+#include "hw/model/bts/bts.h"
 #include "hw/model/trial/defect.h"
 #include "hw/model/trial/policy.h"
 

@@ -3,7 +3,7 @@
 #ifndef HW_MODEL_BTS_RECORD_FILTER_H
 #define HW_MODEL_BTS_RECORD_FILTER_H
 
-#include "hw/model/processor/cpu.h"
+#include "hw/model/bts/bts.h"
 
 /* Whether the trace is on at all, whatever its filters say. */
 bool record_enabled(const struct model_cpu *cpu);

@@ -5,8 +5,10 @@
  * The processor's own answers, with the Debug Store added, SVM taken away, and a hypervisor
  * leaf by which the model shows itself. Bits after SDM Vol. 2, "CPUID".
  */
-#include "hw/model/host/insns.h"
-#include "hw/model/processor/cpu.h"
+#include "hw/model/bts/bts.h"
+#include "hw/model/host/host.h"
+#include "hw/model/perfmon/perfmon.h"
+#include "hw/model/processor/insns.h"
 #include "hw/model/trial/defect.h"
 #include "hw/model/trial/feature_gate.h"
 

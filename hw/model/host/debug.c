@@ -5,8 +5,8 @@
  * One emulator arms breakpoints only at MOV to DR7 in the world that executes it, and keeps
  * them armed across worlds; so writes of DR7 are always intercepted and executed here too.
  */
-#include "hw/model/host/enter.h"
-#include "hw/model/host/insns.h"
+#include "hw/model/host/host.h"
+#include "hw/model/processor/insns.h"
 
 uint64_t debug_register_read(struct model_cpu *cpu, unsigned number)
 {

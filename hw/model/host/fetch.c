@@ -2,7 +2,7 @@
 /*
  * Reading the guest's code: the instruction at an address, decoded once while its bytes stay.
  */
-#include "hw/model/host/enter.h"
+#include "hw/model/host/host.h"
 
 static enum fetch decode_at(struct model_cpu *cpu, uint64_t linear, unsigned access,
                             const uint8_t *bytes, size_t room, struct insn *insn)

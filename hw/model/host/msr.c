@@ -4,8 +4,11 @@
  *
  * Which bits exist and what faults: SDM Vol. 3, "IA32_DEBUGCTL MSR"; SDM Vol. 4,
  * IA32_MISC_ENABLE, IA32_DS_AREA; SDM Vol. 2, "WRMSR"; SDM Vol. 3, "Microcode Update
- * Facilities". */
-#include "hw/model/processor/cpu.h"
+ * Facilities".
+ */
+#include "hw/model/bts/bts.h"
+#include "hw/model/host/host.h"
+#include "hw/model/perfmon/perfmon.h"
 #include "hw/model/trial/defect.h"
 #include "hw/model/trial/feature_gate.h"
 #include "hw/model/trial/policy.h"

@@ -7,8 +7,10 @@
  * processor does around it: SDM Vol. 3, "BTS and DS Save Area" (nothing is stored in there) and
  * "IA32_DEBUGCTL MSR" (FREEZE_WHILE_SMM).
  */
-#include "hw/model/host/insns.h"
-#include "hw/model/processor/cpu.h"
+#include "hw/model/bts/bts.h"
+#include "hw/model/host/host.h"
+#include "hw/model/perfmon/perfmon.h"
+#include "hw/model/processor/insns.h"
 #include "hw/model/trial/defect.h"
 #include "hw/model/trial/policy.h"
 

@@ -6,7 +6,9 @@
  * itself, to a breakpoint in DR0. At every boundary the host lets interrupts in, or a loop
  * made of branches alone would starve them.
  */
-#include "hw/model/host/enter.h"
+#include "hw/model/emulate/emulate.h"
+#include "hw/model/host/host.h"
+#include "hw/model/perfmon/perfmon.h"
 #include "hw/model/trial/defect.h"
 #include "hw/model/trial/policy.h"
 

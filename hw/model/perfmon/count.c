@@ -8,7 +8,7 @@
  * EDGE act as if each instruction took one, and the events for cycles are fed from the
  * time-stamp counter.
  */
-#include "hw/model/processor/cpu.h"
+#include "hw/model/perfmon/perfmon.h"
 #include "hw/model/trial/defect.h"
 #include "hw/model/trial/policy.h"
 

@@ -7,7 +7,7 @@
  * counter is the one that is recorded: bounds first, then the record, the index, the reload
  * and the threshold. A record that has no place leaves no trace at all.
  */
-#include "hw/model/processor/cpu.h"
+#include "hw/model/perfmon/perfmon.h"
 #include "hw/model/trial/defect.h"
 #include "hw/model/trial/feature_gate.h"
 #include "hw/model/trial/policy.h"
@@ -22,34 +22,10 @@ enum {
     FIELD_RESET
 };
 enum { NARROW_WORDS = 10, WORDS_AT_ONCE = 64 };
-enum { FORMAT_DEFAULT = 3, FORMAT_ADAPTIVE = 4, FORMAT_OFF = 5 };
+enum { FORMAT_ADAPTIVE = 4 };
 
 #define CAPABILITY_TRAP      (1ull << 6)
 #define CAPABILITY_REGISTERS (1ull << 7)
-
-static uint8_t format = FORMAT_DEFAULT;
-
-static bool same(const char *a, const char *b)
-{
-    while (*a && *a == *b) {
-        a++;
-        b++;
-    }
-    return *a == *b;
-}
-
-bool pebs_set_format(const char *name)
-{
-    if (same(name, "default"))
-        format = FORMAT_DEFAULT;
-    else if (same(name, "off"))
-        format = FORMAT_OFF;
-    else if (name[0] >= '0' && name[0] <= '4' && name[1] == 0)
-        format = (uint8_t)(name[0] - '0');
-    else
-        return false;
-    return true;
-}
 
 bool pebs_trap_like(void)
 {
@@ -59,24 +35,19 @@ bool pebs_trap_like(void)
 /* Without IA32_PERF_CAPABILITIES nobody could tell the format. */
 bool pebs_exists(void)
 {
-    return format != FORMAT_OFF && perfmon_exists() && !gate_closed[GATE_NO_DS] &&
+    return pebs_format != PEBS_FORMAT_OFF && perfmon_exists() && !gate_closed[GATE_NO_DS] &&
            !gate_closed[GATE_NO_PDCM];
-}
-
-unsigned pebs_format(void)
-{
-    return format;
 }
 
 uint64_t pebs_capabilities(void)
 {
     if (!pebs_exists())
         return 0;
-    uint64_t code = format;
+    uint64_t code = pebs_format;
     if (defect(DEFECT_PEBS_FORMAT_LIES))
-        code = format ? format - 1u : 1;
+        code = pebs_format ? pebs_format - 1u : 1;
     return (pebs_trap_like() ? CAPABILITY_TRAP : 0) | CAPABILITY_REGISTERS | code << 8 |
-           (format == FORMAT_ADAPTIVE ? CAPABILITY_BASELINE : 0);
+           (pebs_format == FORMAT_ADAPTIVE ? CAPABILITY_BASELINE : 0);
 }
 
 /* The first processors sampled with one counter; fixed ones sample since the baseline. */
@@ -84,10 +55,10 @@ uint64_t pebs_enable_bits(void)
 {
     uint64_t fixed = (1ull << FIXED_COUNTERS) - 1;
 
-    if (format == 0)
+    if (pebs_format == 0)
         return 1;
     return ((1ull << GENERAL_COUNTERS) - 1) |
-           (format == FORMAT_ADAPTIVE ? fixed << FIXED_SHIFT : 0);
+           (pebs_format == FORMAT_ADAPTIVE ? fixed << FIXED_SHIFT : 0);
 }
 
 /* --- the area */
@@ -168,7 +139,7 @@ static void state_now(const struct model_cpu *cpu, uint64_t state[STATE_WORDS])
 void pebs_before(struct model_cpu *cpu)
 {
     state_now(cpu, cpu->perf.before);
-    if (!pebs_trap_like() && format == FORMAT_ADAPTIVE)
+    if (!pebs_trap_like() && pebs_format == FORMAT_ADAPTIVE)
         pebs_save_xmm(cpu->perf.xmm_before);
 }
 
@@ -205,7 +176,7 @@ static void fill_fixed(const struct model_cpu *cpu, const uint64_t state[STATE_W
     *words++ = state[STATE_RIP];
     for (unsigned i = 0; i < 16; i++)
         *words++ = state[i < 8 ? order[i] : i];
-    *words++ = format == 3 ? perfmon_bits(due) : cpu->perf.status;
+    *words++ = pebs_format == 3 ? perfmon_bits(due) : cpu->perf.status;
     *words++ = 0; /* data linear address: none of these events has one */
     *words++ = 0; /* data source */
     *words++ = 0; /* latency */
@@ -219,7 +190,7 @@ static unsigned fixed_words(const struct area *area)
 {
     static const uint8_t count[] = {18, 22, 24, 25};
 
-    return area->field_bytes == 4 ? NARROW_WORDS : count[format];
+    return area->field_bytes == 4 ? NARROW_WORDS : count[pebs_format];
 }
 
 /* A record may be longer than a page: two of them are all that one write takes. */
@@ -312,7 +283,7 @@ static enum pebs_outcome store(struct model_cpu *cpu, unsigned due, const struct
         return PEBS_FAULT;
     record_state(cpu, r, state);
     unsigned count;
-    if (area.field_bytes == 8 && format == FORMAT_ADAPTIVE) {
+    if (area.field_bytes == 8 && pebs_format == FORMAT_ADAPTIVE) {
         count = pebs_fill_groups(cpu, state, due, eventing_ip(cpu, r), words);
     } else {
         count = fixed_words(&area);

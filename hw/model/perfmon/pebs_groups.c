@@ -6,7 +6,7 @@
  * information, general registers, XMM registers and last branches, newest first, by the bits
  * of MSR_PEBS_DATA_CFG.
  */
-#include "hw/model/processor/cpu.h"
+#include "hw/model/perfmon/perfmon.h"
 #include "hw/model/trial/defect.h"
 #include "hw/model/trial/policy.h"
 

@@ -6,7 +6,7 @@
  * status bits (SDM Vol. 3, "Architectural Performance Monitoring", "Full-Width Writes to
  * Performance Counter Registers", "Freezing LBR and Performance Counters on PMI").
  */
-#include "hw/model/processor/cpu.h"
+#include "hw/model/perfmon/perfmon.h"
 #include "hw/model/trial/defect.h"
 #include "hw/model/trial/feature_gate.h"
 #include "hw/model/trial/policy.h"
@@ -29,11 +29,6 @@
  */
 #define CAPABILITIES          (3ull | 1ull << 13)
 #define CAPABILITY_FREEZE_SMM (1ull << 12)
-
-bool perfmon_exists(void)
-{
-    return !gate_closed[GATE_NO_PERFMON];
-}
 
 /* From version 4 on a status bit freezes, before it the control itself is cleared. */
 static bool freezes_by_status(void)

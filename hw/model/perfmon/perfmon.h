@@ -1,32 +1,19 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/*
- * Performance counters of the modelled processor: their state, and what counts.
- *
- * A counter's place is its number here: the general ones first, then the fixed ones. Its bit
- * in the global registers is counter_bit(). Source: SDM Vol. 3, "Architectural Performance
- * Monitoring", "Processor Event Based Sampling (PEBS)".
- */
+/* Performance monitoring: its registers, what counts, what is sampled, the interrupt. */
 #ifndef HW_MODEL_PERFMON_PERFMON_H
 #define HW_MODEL_PERFMON_PERFMON_H
 
-#include <stdbool.h>
-#include <stdint.h>
+#include "hw/model/processor/cpu.h"
+#include "hw/model/trial/feature_gate.h"
 
-#define GENERAL_COUNTERS 4
-#define FIXED_COUNTERS   3
-#define COUNTERS         (GENERAL_COUNTERS + FIXED_COUNTERS)
-#define FIXED_SHIFT      32 /* of the fixed counters in the global registers */
-#define COUNTER_BITS     48
-#define COUNTER_MASK     ((1ull << COUNTER_BITS) - 1)
-
-#define STATUS_LBRS_FROZEN     (1ull << 58)
-#define STATUS_COUNTERS_FROZEN (1ull << 59)
-#define STATUS_BUFFER          (1ull << 62)
-
-struct model_cpu;
-
-/* Why a performance-monitoring interrupt is due; several may be at once. */
-enum { INTERRUPT_BTS = 1, INTERRUPT_PEBS = 2, INTERRUPT_COUNTER = 4 };
+/* Instructions that retired together: all but the last are plain. */
+struct retired {
+    uint64_t linear; /* of the last one */
+    unsigned count;
+    uint8_t class; /* enum insn_class of the last one */
+    bool taken;    /* it was a branch, and went elsewhere */
+    uint8_t cpl_before, cpl_after;
+};
 
 enum counted {
     COUNT_NOTHING,
@@ -41,54 +28,18 @@ enum counted {
     COUNT_FAR
 };
 
-enum { RING_0 = 1, RINGS_OUTER = 2 };
+/* apic.c - the interrupt that the trace and the counters share */
+/* Why a performance-monitoring interrupt is due; several may be at once. */
+enum { INTERRUPT_BTS = 1, INTERRUPT_PEBS = 2, INTERRUPT_COUNTER = 4 };
 
-/* What one counter counts, from its control. */
-struct counting {
-    uint8_t event; /* enum counted */
-    uint8_t rings;
-    uint8_t at_least; /* CMASK */
-    bool invert, edge;
-    bool interrupts;
-};
-
-/* What a record may hold of the registers: the general ones in encoding order, RFLAGS, RIP. */
-enum { STATE_FLAGS = 16, STATE_RIP, STATE_WORDS };
-enum { XMM_WORDS = 32, PEBS_BRANCHES_MAX = 256, BRANCH_WORDS = 3 };
-#define PEBS_WORDS_MAX (4 + 4 + STATE_WORDS + XMM_WORDS + PEBS_BRANCHES_MAX * BRANCH_WORDS)
-
-struct perfmon {
-    uint64_t control, status, fixed_control, pebs_enable, pebs_data;
-    uint64_t select[GENERAL_COUNTERS];
-    uint64_t value[COUNTERS];
-    uint64_t capabilities_written; /* for a defect: bits that were changed */
-    uint64_t cycles_until;         /* the time-stamp counter when cycles were last added */
-    struct counting counting[COUNTERS];
-    uint8_t live;  /* counters that count, by their places */
-    uint8_t armed; /* overflowed: the next event leaves a record */
-    /* Events that an armed counter still lets pass: the processor needs time to arm. */
-    uint8_t arming[COUNTERS];
-    uint8_t level; /* whose condition held at the last instruction, for EDGE */
-    /* Registers before the instruction; while armed. */
-    uint64_t before[STATE_WORDS], xmm_before[XMM_WORDS];
-    uint64_t record[PEBS_WORDS_MAX]; /* that is being made: too much for the host's stack */
-    bool changed; /* a control was written: counting and live are those before it */
-};
-
-/* Instructions that retired together: all but the last are plain. */
-struct retired {
-    uint64_t linear; /* of the last one */
-    unsigned count;
-    uint8_t class; /* enum insn_class of the last one */
-    bool taken;    /* it was a branch, and went elsewhere */
-    uint8_t cpl_before, cpl_after;
-};
-
-static inline uint64_t counter_bit(unsigned counter)
+/* Asked for now, sent once the instruction ends. */
+static inline void interrupt_request(struct model_cpu *cpu, unsigned cause)
 {
-    return counter < GENERAL_COUNTERS ? 1ull << counter
-                                      : 1ull << (FIXED_SHIFT + counter - GENERAL_COUNTERS);
+    cpu->interrupt_causes |= cause;
 }
+void interrupt_send(struct model_cpu *cpu);
+/* The performance entry of the local APIC, as if this were its state after reset. */
+void interrupt_entry_reset(uint32_t value);
 
 /* The counters in places as bits of the global registers. */
 static inline uint64_t perfmon_bits(unsigned places)
@@ -107,7 +58,10 @@ static inline uint64_t perfmon_ticks(void)
 }
 
 /* perfmon.c - registers, and what freezes counters and the branch stack */
-bool perfmon_exists(void);
+static inline bool perfmon_exists(void)
+{
+    return !gate_closed[GATE_NO_PERFMON];
+}
 unsigned perfmon_version(void);
 bool perfmon_lbrs_frozen(const struct model_cpu *cpu);
 void perfmon_on_interrupt(struct model_cpu *cpu, unsigned causes);
@@ -131,10 +85,6 @@ void count_cycles(struct model_cpu *cpu);
 
 /* pebs.c - records of sampled events */
 bool pebs_exists(void);
-/* Code of the record format, 0 to 4. */
-unsigned pebs_format(void);
-/* By its name, "default" and "off" included; false when there is no such format. */
-bool pebs_set_format(const char *name);
 bool pebs_trap_like(void);        /* a record's registers are those behind the instruction */
 uint64_t pebs_capabilities(void); /* its fields in IA32_PERF_CAPABILITIES */
 #define CAPABILITY_BASELINE (1ull << 14)

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* The state of one modelled processor, and what the files of the model offer each other. */
+/* The state of one modelled processor: registers, memory, segments, and the real one below. */
 #ifndef HW_MODEL_PROCESSOR_CPU_H
 #define HW_MODEL_PROCESSOR_CPU_H
 
-#include "hw/model/host/vmcb.h"
 #include "hw/model/model.h"
-#include "hw/model/perfmon/perfmon.h"
+#include "hw/model/processor/counters.h"
 #include "hw/model/processor/decode.h"
+#include "hw/model/processor/vmcb.h"
 #include "hw/model/processor/x86.h"
 
 #define HOST_STACK_BYTES  16384
@@ -207,54 +207,8 @@ void descriptor_load(struct model_cpu *cpu, struct vmcb_segment *segment,
 unsigned descriptor_dpl(uint16_t attributes);
 void segment_load_null(struct vmcb_segment *segment, uint16_t selector, unsigned dpl);
 void cpl_set(struct model_cpu *cpu, unsigned cpl);
-
-/* record.c - the trace */
-enum transfer_kind {
-    TRANSFER_JUMP, /* every near transfer, and far ones without an event */
-    TRANSFER_EXCEPTION,
-    TRANSFER_DEBUG,
-    TRANSFER_INTERRUPT,
-    TRANSFER_NMI,
-    TRANSFER_SOFTWARE
-};
-struct transfer {
-    uint64_t from, to; /* linear */
-    uint8_t cpl_before, cpl_after;
-    uint8_t kind;                /* enum transfer_kind */
-    uint8_t class;               /* enum insn_class of a TRANSFER_JUMP */
-    uint8_t length;              /* of the instruction, 0 for events */
-    uint8_t prefix_bytes;        /* before its opcode */
-    bool from_legacy, to_legacy; /* not in 64-bit code */
-};
-bool recording_wanted(const struct model_cpu *cpu);
-void record_enable(struct model_cpu *cpu);
-/*
- * late.c - by policy: the time of a store; a record that is held back, true when it was; until
- * the next one or a serialising instruction
- */
-void record_hold_up(void);
-/* The index behind a record, as a defect has it; else after. */
-uint64_t record_bent_index(struct model_cpu *cpu, uint64_t after, uint64_t base, uint64_t index,
-                           uint64_t bytes);
-/* By a defect: true when it dealt with the store; *done is false when that faulted. */
-bool record_stale(struct model_cpu *cpu, uint64_t place, const uint8_t *bytes, size_t count,
-                  unsigned access, bool *done);
-/* By policy: IA32_DS_AREA is 0, and that is a page fault; cpu->fault is set. */
-bool record_nowhere(struct model_cpu *cpu);
-bool record_held(struct model_cpu *cpu, uint64_t place, const uint8_t *bytes, size_t count);
-void record_serialise(struct model_cpu *cpu);
-/* lost.c - asked once for each transfer that would be stored */
-bool record_lost(struct model_cpu *cpu, const struct transfer *transfer);
-/* False when the policy says that the failed store is an exception: cpu->fault is set. */
-bool record_transfer(struct model_cpu *cpu, const struct transfer *transfer);
-
-/* branch_stack.c - the last-branch stack; its registers fault like any MSR */
-bool branch_stack_exists(void);
-void branch_stack_push(struct model_cpu *cpu, const struct transfer *transfer);
-/* Whether its filter lets the transfer through. */
-bool branch_stack_selects(const struct model_cpu *cpu, const struct transfer *transfer);
-bool branch_stack_read(struct model_cpu *cpu, uint32_t index, uint64_t *value);
-bool branch_stack_write(struct model_cpu *cpu, uint32_t index, uint64_t value);
+/* CS:IP of real mode; limit and attributes stay. */
+void code_load_real(struct model_cpu *cpu, uint16_t segment, uint64_t ip);
 
 /* watch.c - data breakpoints while stepping; hits gather in cpu->watch_hits */
 bool watch_any(const struct model_cpu *cpu);
@@ -264,110 +218,10 @@ uint64_t watch_arm(struct model_cpu *cpu);
 /* What the processor found, by its DR6. */
 void watch_taken(struct model_cpu *cpu, uint64_t dr6);
 
-/* deliver.c - interrupts and exceptions */
-enum event_kind {
-    EVENT_FAULT,
-    EVENT_TRAP,
-    EVENT_SOFTWARE, /* INT n, INT3, INTO: the gate's DPL counts */
-    EVENT_ICEBP,    /* INT1 */
-    EVENT_INTERRUPT,
-    EVENT_NMI_TAKEN
-};
-struct event {
-    uint8_t vector;
-    uint8_t kind; /* enum event_kind */
-    uint32_t error;
-    uint64_t address;     /* for CR2 */
-    uint64_t return_rip;  /* pushed */
-    uint64_t restart_rip; /* pushed if the delivery itself faults */
-    uint64_t from_rip;    /* recorded */
-};
-void deliver(struct model_cpu *cpu, const struct event *event);
-void deliver_fault(struct model_cpu *cpu); /* cpu->fault, at the current RIP */
-void deliver_debug_trap(struct model_cpu *cpu, uint64_t dr6_bits, uint64_t from_rip);
-
-/* emulate.c - instructions carried out by software */
-bool is_emulated(const struct insn *insn);
-void carry_out(struct model_cpu *cpu, const struct insn *insn);
-bool transfer_to(struct model_cpu *cpu, const struct insn *insn, uint64_t rip);
-uint64_t recorded_address(const struct model_cpu *cpu, uint64_t rip); /* linear */
-void transfer_finish(struct model_cpu *cpu, const struct insn *insn, uint64_t from,
-                     unsigned cpl_before);
-
-/* operand.c - registers, memory operands, the stack */
-bool operand_load(struct model_cpu *cpu, const struct insn *insn, unsigned offset,
-                  unsigned bytes, uint64_t *value);
-uint64_t effective_address(const struct model_cpu *cpu, const struct insn *insn);
-bool stack_read(struct model_cpu *cpu, uint64_t offset, void *to, size_t bytes);
-bool stack_push(struct model_cpu *cpu, uint64_t value, unsigned bytes);
-void stack_set(struct model_cpu *cpu, uint64_t rsp);
-bool stack_is_64(const struct model_cpu *cpu);
-uint64_t stack_linear(const struct model_cpu *cpu, uint64_t rsp);
-
-/* alu.c - results; the flags of mask are set in the guest's RFLAGS */
-uint64_t alu_add(struct model_cpu *cpu, uint64_t a, uint64_t b, uint64_t carry, unsigned bytes,
-                 uint64_t mask);
-uint64_t alu_subtract(struct model_cpu *cpu, uint64_t a, uint64_t b, uint64_t borrow,
-                      unsigned bytes, uint64_t mask);
-uint64_t alu_operate(struct model_cpu *cpu, unsigned operation, uint64_t a, uint64_t b,
-                     unsigned bytes);
-uint64_t alu_shift(struct model_cpu *cpu, unsigned operation, uint64_t value, unsigned count,
-                   unsigned bytes);
-
-/* simple.c - false when the processor must do it; then nothing has changed */
-bool carry_out_simple(struct model_cpu *cpu, const struct insn *insn);
-
-/* far.c, syscall.c, system.c - each false with cpu->fault set */
-bool far_jump(struct model_cpu *cpu, const struct insn *insn);
-/* task.c */
-enum task_way { TASK_JUMP, TASK_CALL, TASK_RETURN };
-bool task_descriptor(const struct model_cpu *cpu, const struct descriptor *descriptor);
-bool task_switch(struct model_cpu *cpu, const struct descriptor *target, enum task_way way,
-                 uint64_t next_rip);
-bool task_return(struct model_cpu *cpu, const struct insn *insn); /* IRET with NT */
-/* CS:IP of real mode; limit and attributes stay. */
-void code_load_real(struct model_cpu *cpu, uint16_t segment, uint64_t ip);
-bool far_return(struct model_cpu *cpu, const struct insn *insn);
-bool interrupt_return(struct model_cpu *cpu, const struct insn *insn);
-bool system_call(struct model_cpu *cpu, const struct insn *insn);
-bool system_return(struct model_cpu *cpu, const struct insn *insn);
-bool fast_call(struct model_cpu *cpu, const struct insn *insn);
-bool fast_return(struct model_cpu *cpu, const struct insn *insn);
-bool push_flags(struct model_cpu *cpu, const struct insn *insn);
-bool pop_flags(struct model_cpu *cpu, const struct insn *insn);
-bool change_interrupt_flag(struct model_cpu *cpu, const struct insn *insn);
-bool load_stack_segment(struct model_cpu *cpu, const struct insn *insn);
-bool halt(struct model_cpu *cpu, const struct insn *insn);
-
-/* step.c - one boundary to the next */
-void step(struct model_cpu *cpu);
-void step_begin(struct model_cpu *cpu);
-void step_end(struct model_cpu *cpu);
-
-/* exit.c, msr.c, cpuid.c */
-void handle_exit(struct model_cpu *cpu);
-void raise_at_exit(struct model_cpu *cpu, enum vector vector, uint32_t error);
-void instruction_done(struct model_cpu *cpu);
-void cpuid_exit(struct model_cpu *cpu);
-void rdpmc_exit(struct model_cpu *cpu);
-bool msr_read(struct model_cpu *cpu, uint32_t index, uint64_t *value);
-bool msr_write(struct model_cpu *cpu, uint32_t index, uint64_t value);
-
-/* smm.c - an access to the port that raises system-management interrupts */
-#define PORT_SMI_COMMAND 0xB2
-void smm_port_exit(struct model_cpu *cpu);
-
-/* apic.c - the interrupt of performance monitoring */
-void interrupt_request(struct model_cpu *cpu, unsigned cause); /* once the instruction ends */
-void interrupt_send(struct model_cpu *cpu);
-void interrupt_entry_reset(uint32_t value);
-
 /* machine.c and svm.asm - what only the real processor can do */
 void machine_save_hidden(struct model_cpu *cpu); /* FS, GS, TR, LDTR, SYSCALL MSRs to VMCB */
 void machine_load_hidden(struct model_cpu *cpu);
-void machine_window(struct model_cpu *cpu, bool interrupts);
 void machine_unblock_nmi(void);
-void machine_run(struct model_cpu *cpu);
 _Noreturn void machine_shutdown(void);
 _Noreturn void machine_panic(struct model_cpu *cpu, const char *reason, uint64_t detail);
 

@@ -6,9 +6,8 @@
  * that stepping leaves free; what is carried out by software is watched here. Both end as
  * bits that wait for the next instruction boundary, where the trap is due.
  */
-#include "hw/model/host/insns.h"
 #include "hw/model/processor/cpu.h"
-#include "hw/model/trial/policy.h"
+#include "hw/model/processor/insns.h"
 
 enum { ON_WRITE = 1, ON_ACCESS = 3 };
 #define WATCHES    4
@@ -48,8 +47,7 @@ void watch_access(struct model_cpu *cpu, uint64_t linear, size_t bytes, unsigned
 {
     bool of_area = access & ACCESS_AREA;
 
-    if (!(cpu->dr7 & 0xFF) || access & ACCESS_FETCH || (access & ACCESS_IMPLICIT && !of_area) ||
-        (of_area && policy(POLICY_DS_WATCH) == WATCH_NONE))
+    if (!(cpu->dr7 & 0xFF) || access & ACCESS_FETCH || (access & ACCESS_IMPLICIT && !of_area))
         return;
     for (unsigned i = 0; i < WATCHES; i++) {
         unsigned when = condition(cpu, i);

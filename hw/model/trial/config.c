@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* Setting policies, defects and gates by name. */
 #include "hw/model/model.h"
-#include "hw/model/perfmon/perfmon.h"
 #include "hw/model/trial/defect.h"
 #include "hw/model/trial/feature_gate.h"
 #include "hw/model/trial/policy.h"
 
 bool gate_closed[GATE_COUNT];
+uint8_t pebs_format = PEBS_FORMAT_DEFAULT;
 
 static const char *const gate_names[GATE_COUNT] = {
     [GATE_NO_DS] = "no-ds",       [GATE_NO_DTES64] = "no-dtes64",
@@ -94,6 +94,18 @@ static enum model_status set_gate(const char *text)
     return known ? MODEL_OK : MODEL_BAD_NAME;
 }
 
+static enum model_status set_pebs(const char *text)
+{
+    bool digit = text[0] >= '0' && text[0] <= '4' && text[1] == 0;
+
+    if (!digit && !starts_with(text, "default", 0) && !starts_with(text, "off", 0))
+        return MODEL_BAD_VALUE;
+    pebs_format = digit                         ? (uint8_t)(text[0] - '0')
+                  : starts_with(text, "off", 0) ? PEBS_FORMAT_OFF
+                                                : PEBS_FORMAT_DEFAULT;
+    return MODEL_OK;
+}
+
 void model_reset_config(void)
 {
     for (size_t i = 0; i < POLICY_COUNT; i++)
@@ -102,7 +114,7 @@ void model_reset_config(void)
         defect_values[i] = false;
     for (size_t i = 0; i < GATE_COUNT; i++)
         gate_closed[i] = false;
-    pebs_set_format("default");
+    pebs_format = PEBS_FORMAT_DEFAULT;
 }
 
 enum model_status model_set(const char *key, const char *value)
@@ -114,7 +126,7 @@ enum model_status model_set(const char *key, const char *value)
     if (starts_with(key, "cpuid", 0))
         return set_gate(value);
     if (starts_with(key, "pebs", 0))
-        return pebs_set_format(value) ? MODEL_OK : MODEL_BAD_VALUE;
+        return set_pebs(value);
     return MODEL_BAD_NAME;
 }
 

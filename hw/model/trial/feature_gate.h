@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* What the model enumerates: gates that can be closed one by one. */
+/* What the model enumerates: gates that can be closed one by one, and a format to choose. */
 #ifndef HW_MODEL_TRIAL_FEATURE_GATE_H
 #define HW_MODEL_TRIAL_FEATURE_GATE_H
 
 #include <stdbool.h>
+#include <stdint.h>
 
-enum gate {
+enum feature_gate {
     GATE_NO_DS,
     GATE_NO_DTES64,
     GATE_NO_DSCPL,
@@ -19,5 +20,15 @@ enum gate {
 };
 
 extern bool gate_closed[GATE_COUNT];
+
+/* The last-branch stack: asked by what reads it and by the records that copy it. */
+static inline bool branch_stack_exists(void)
+{
+    return !gate_closed[GATE_NO_LBR];
+}
+
+/* Code of the format of PEBS records, 0 to 4; or there are none. */
+enum { PEBS_FORMAT_DEFAULT = 3, PEBS_FORMAT_OFF = 5 };
+extern uint8_t pebs_format;
 
 #endif

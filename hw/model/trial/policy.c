@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* The table of policies: name, open clause, values, question. */
 #include "hw/model/trial/policy.h"
-
 #include "hw/model/model.h"
 
 uint8_t policy_values[POLICY_COUNT];

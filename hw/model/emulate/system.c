@@ -6,7 +6,7 @@
  * at an exit and, for the last two, hides a breakpoint on the next instruction; HLT because
  * the host waits instead.
  */
-#include "hw/model/processor/cpu.h"
+#include "hw/model/emulate/emulate.h"
 
 static void advance(struct model_cpu *cpu, const struct insn *insn)
 {

@@ -1,19 +1,12 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* What only the real processor can do for the model, around the assembly routines. */
-#include "hw/model/host/insns.h"
-#include "hw/model/host/svm.h"
+/* The hidden state in the VMCB, and the last words of a model that cannot go on. */
 #include "hw/model/processor/cpu.h"
+#include "hw/model/processor/insns.h"
+#include "hw/model/processor/svm.h"
 
 #define SERIAL_PORT  0x3F8
 #define SERIAL_READY 0x20
 #define SERIAL_LIMIT 100000
-
-/*
- * The breakpoint of a step: DR0, execution, global. Writing DISARMED, which differs in the
- * legacy LE bit, makes every emulator take its breakpoint down whatever DR7 reads.
- */
-#define DR7_ARMED    0x402ull
-#define DR7_DISARMED 0x500ull
 
 _Static_assert(offsetof(struct model_cpu, vmcb_physical) == 128, "svm.asm");
 _Static_assert(offsetof(struct model_cpu, host_cr3) == 136, "launch.asm");
@@ -38,43 +31,6 @@ void machine_save_hidden(struct model_cpu *cpu)
 void machine_load_hidden(struct model_cpu *cpu)
 {
     machine_hidden_load(cpu->vmcb_physical);
-}
-
-void machine_window(struct model_cpu *cpu, bool interrupts)
-{
-    machine_window_open(cpu, interrupts);
-}
-
-void machine_run(struct model_cpu *cpu)
-{
-    struct vmcb *vmcb = cpu->vmcb;
-    bool watching = cpu->stepping && watch_any(cpu);
-
-    vmcb->save.rax = cpu->gpr[RAX];
-    vmcb->save.rsp = cpu->gpr[RSP];
-    vmcb->control.interrupt_state = cpu->shadow;
-    if (cpu->stepping) {
-        vmcb->save.dr6 = DR6_FIXED;
-        vmcb->save.dr7 = cpu->stop_armed ? DR7_ARMED : DR7_FIXED;
-        vmcb->save.dr7 |= watching ? watch_arm(cpu) : 0;
-    }
-    if (cpu->stop_armed)
-        write_dr0(cpu->stop_at);
-    if (cpu->stop_armed || watching)
-        write_dr7(vmcb->save.dr7);
-    machine_enter(cpu);
-    if (cpu->stop_armed || watching)
-        write_dr7(DR7_DISARMED);
-    if (watching)
-        watch_taken(cpu, vmcb->save.dr6);
-    vmcb->control.event = 0;
-    vmcb->control.tlb_control = 0;
-    cpu->shadow = vmcb->control.interrupt_state & 1;
-    cpu->gpr[RAX] = vmcb->save.rax;
-    cpu->gpr[RSP] = vmcb->save.rsp;
-    /* SS.DPL may lag behind after SYSRET on processors; here both always say the same. */
-    cpl_set(cpu, vmcb->save.cpl);
-    cpu->stats.exits++;
 }
 
 _Noreturn void machine_shutdown(void)

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* The assembly routines of the world switch (svm.asm, window.asm). */
-#ifndef HW_MODEL_HOST_SVM_H
-#define HW_MODEL_HOST_SVM_H
+#ifndef HW_MODEL_PROCESSOR_SVM_H
+#define HW_MODEL_PROCESSOR_SVM_H
 
 #include "hw/model/processor/cpu.h"
 

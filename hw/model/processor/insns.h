@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* Privileged instructions of the host, one inline function each. */
-#ifndef HW_MODEL_HOST_INSNS_H
-#define HW_MODEL_HOST_INSNS_H
+#ifndef HW_MODEL_PROCESSOR_INSNS_H
+#define HW_MODEL_PROCESSOR_INSNS_H
 
 #include "hw/model/processor/cpu.h"
 

@@ -5,7 +5,7 @@
  * Source: SDM Vol. 3, "Task Switching", "Task-State Segment (TSS)". Tasks have no LDT and stay
  * in ring 0; what else could go wrong in the new task is #TS in the old one.
  */
-#include "hw/model/processor/cpu.h"
+#include "hw/model/emulate/emulate.h"
 
 enum { TSS_LINK, TSS_CR3 = 7, TSS_EIP, TSS_FLAGS, TSS_GPR, TSS_ES = 18, TSS_LDT = 24 };
 enum { TSS_WORDS = 26, TSS_LIMIT = 0x67, TYPE_BUSY = 2, TYPE_TSS = 9 };

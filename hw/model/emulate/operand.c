@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* Operands of instructions carried out by software: registers, memory, the stack. */
-#include "hw/model/processor/cpu.h"
+#include "hw/model/emulate/emulate.h"
 
 static uint64_t register_value(const struct model_cpu *cpu, unsigned number, unsigned bytes)
 {

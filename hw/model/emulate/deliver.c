@@ -6,7 +6,9 @@
  * Frame", "Interrupt and Exception Handling" and "Interrupt 8 - Double Fault". An emulator
  * that intercepts an exception skips its own double-fault logic, so all of it is here.
  */
-#include "hw/model/processor/cpu.h"
+#include "hw/model/bts/bts.h"
+#include "hw/model/emulate/emulate.h"
+#include "hw/model/perfmon/perfmon.h"
 #include "hw/model/trial/defect.h"
 #include "hw/model/trial/policy.h"
 
@@ -19,6 +21,11 @@ struct gate {
     uint8_t type, dpl;
     bool present;
 };
+
+uint64_t recorded_address(const struct model_cpu *cpu, uint64_t rip)
+{
+    return defect(DEFECT_BASE_MISSING) ? rip : guest_code_linear(cpu, rip);
+}
 
 /* Bit 0 of error codes: the fault struck while another event was being delivered. */
 static uint32_t external_bit(const struct event *event)

@@ -6,7 +6,7 @@
  * unusual (a fault to come, memory that is no RAM, a prefix out of the ordinary) is refused
  * before anything changes, and the processor does it. 64-bit code only.
  */
-#include "hw/model/processor/cpu.h"
+#include "hw/model/emulate/emulate.h"
 
 #define SIGN(bytes) (1ull << (8 * (bytes)-1))
 

@@ -4,7 +4,8 @@
  *
  * Checks in the order of SDM Vol. 2, "RET", "IRET/IRETD/IRETQ".
  */
-#include "hw/model/processor/far.h"
+#include "hw/model/emulate/emulate.h"
+#include "hw/model/emulate/far.h"
 
 static bool is_writable_data(uint16_t attributes)
 {

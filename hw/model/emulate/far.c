@@ -4,7 +4,8 @@
  *
  * Checks in the order of SDM Vol. 2, "CALL", "JMP".
  */
-#include "hw/model/processor/far.h"
+#include "hw/model/emulate/far.h"
+#include "hw/model/emulate/emulate.h"
 
 enum { TYPE_CALL_GATE = 0xC };
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* SYSCALL, SYSRET, SYSENTER, SYSEXIT, after SDM Vol. 2. The MSRs are the processor's own. */
-#include "hw/model/processor/cpu.h"
+#include "hw/model/emulate/emulate.h"
 
 static void load_flat(struct vmcb_segment *segment, uint16_t selector, uint16_t attributes)
 {

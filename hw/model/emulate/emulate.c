@@ -5,7 +5,9 @@
  * Each returns false, with nothing changed, when it faults. Where vendors differ on operand
  * size it follows the processors that have SVM, because untraced code runs on one.
  */
-#include "hw/model/processor/cpu.h"
+#include "hw/model/emulate/emulate.h"
+#include "hw/model/bts/bts.h"
+#include "hw/model/perfmon/perfmon.h"
 #include "hw/model/trial/defect.h"
 #include "hw/model/trial/policy.h"
 
@@ -229,11 +231,6 @@ static bool software_event(struct model_cpu *cpu, const struct insn *insn)
     event.from_rip = from_next ? next : rip;
     deliver(cpu, &event);
     return true;
-}
-
-uint64_t recorded_address(const struct model_cpu *cpu, uint64_t rip)
-{
-    return defect(DEFECT_BASE_MISSING) ? rip : guest_code_linear(cpu, rip);
 }
 
 void transfer_finish(struct model_cpu *cpu, const struct insn *insn, uint64_t from,

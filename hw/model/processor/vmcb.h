@@ -4,8 +4,8 @@
  *
  * Source: APM Vol. 2, "Layout of VMCB", "SVM Intercept Exit Codes".
  */
-#ifndef HW_MODEL_HOST_VMCB_H
-#define HW_MODEL_HOST_VMCB_H
+#ifndef HW_MODEL_PROCESSOR_VMCB_H
+#define HW_MODEL_PROCESSOR_VMCB_H
 
 #include <stddef.h>
 #include <stdint.h>

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* Arithmetic of simple instructions: results and the six status flags. */
-#include "hw/model/processor/cpu.h"
+#include "hw/model/emulate/emulate.h"
 
 #define SIGN(bytes) (1ull << (8 * (bytes)-1))
 

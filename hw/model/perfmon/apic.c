@@ -5,8 +5,8 @@
  * The performance entry of the local vector table says how (SDM Vol. 3, "Local Vector
  * Table"): its mask bit is set, then the processor sends the same to itself.
  */
-#include "hw/model/host/insns.h"
-#include "hw/model/processor/cpu.h"
+#include "hw/model/perfmon/perfmon.h"
+#include "hw/model/processor/insns.h"
 #include "hw/model/trial/defect.h"
 #include "hw/model/trial/feature_gate.h"
 
@@ -91,11 +91,6 @@ static void send_to_self(uint64_t base, uint32_t command)
 void interrupt_entry_reset(uint32_t value)
 {
     lvt_write(apic_base(), value);
-}
-
-void interrupt_request(struct model_cpu *cpu, unsigned cause)
-{
-    cpu->interrupt_causes |= cause;
 }
 
 /*

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* What far transfers inward and outward ask of a code segment, and how they arrive in it. */
-#ifndef HW_MODEL_PROCESSOR_FAR_H
-#define HW_MODEL_PROCESSOR_FAR_H
+#ifndef HW_MODEL_EMULATE_FAR_H
+#define HW_MODEL_EMULATE_FAR_H
 
-#include "hw/model/processor/cpu.h"
+#include "hw/model/emulate/emulate.h"
 
 /* Attributes of a code segment, and the mode bits that may stand in them now. */
 bool far_is_code(uint16_t attributes);

@@ -1,0 +1,42 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* What the privileged files of the model share: hypercalls, fetching, debug registers. */
+#ifndef HW_MODEL_HOST_HOST_H
+#define HW_MODEL_HOST_HOST_H
+
+#include "hw/model/processor/cpu.h"
+
+/* RAX and RCX at VMMCALL. */
+#define HYPERCALL_MAGIC 0x57616C6Bu
+enum { HYPERCALL_LEAVE = 1, HYPERCALL_STATS = 2 };
+
+_Noreturn void leave_guest(struct model_cpu *cpu);
+
+enum fetch { FETCH_DECODED, FETCH_UNDEFINED, FETCH_FAULT };
+enum fetch insn_fetch(struct model_cpu *cpu, uint64_t linear, struct insn *insn);
+
+uint64_t debug_register_read(struct model_cpu *cpu, unsigned number);
+void debug_register_write(struct model_cpu *cpu, unsigned number, uint64_t value);
+
+/* step.c - one boundary to the next */
+void step(struct model_cpu *cpu);
+void step_begin(struct model_cpu *cpu);
+void step_end(struct model_cpu *cpu);
+
+/* exit.c, intercepted.c, msr.c, cpuid.c */
+void handle_exit(struct model_cpu *cpu);
+void raise_at_exit(struct model_cpu *cpu, enum vector vector, uint32_t error);
+void instruction_done(struct model_cpu *cpu);
+void cpuid_exit(struct model_cpu *cpu);
+void rdpmc_exit(struct model_cpu *cpu);
+bool msr_read(struct model_cpu *cpu, uint32_t index, uint64_t *value);
+bool msr_write(struct model_cpu *cpu, uint32_t index, uint64_t value);
+
+/* smm.c - an access to the port that raises system-management interrupts */
+#define PORT_SMI_COMMAND 0xB2
+void smm_port_exit(struct model_cpu *cpu);
+
+/* run.c - the guest by itself, until it exits; with a window in which events come in */
+void machine_run(struct model_cpu *cpu);
+void machine_window(struct model_cpu *cpu, bool interrupts);
+
+#endif
