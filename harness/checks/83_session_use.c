@@ -143,6 +143,9 @@ static size_t reference(struct sessions *s, struct bts_record *to)
     sessions_error(s->run, session_drain(id, &s->debugger, to, 256, 256, &count), DS_OK,
                    "drain");
     EXPECT(s->run, session_release(id, &s->debugger) == DS_OK, "release");
+    if (!in_turn(to + 1, 44))
+        for (size_t i = 0; i < count; i++)
+            run_detail(s->run, "record %zu: %lx to %lx", i, to[i].from, to[i].to);
     REQUIRE(s->run, count > RING + RING / 2 - 2 && in_turn(to + 1, 44), "%zu records", count);
     return count;
 }
