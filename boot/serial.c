@@ -9,11 +9,11 @@
 #include "hw/regs.h"
 
 enum {
-    REG_DATA = 0,       /* write: transmit; with DLAB: divisor, low byte */
-    REG_IRQ_ENABLE = 1, /* with DLAB: divisor, high byte */
-    REG_FIFO = 2,       /* write; reading gives the interrupt identification */
-    FIFO_RESET_ON = 0x07,
-    FIFO_WORKS = 0xC0, /* both bits read back only where the FIFO is a good one */
+    REG_DATA = 0,         /* write: transmit; with DLAB: divisor, low byte */
+    REG_IRQ_ENABLE = 1,   /* with DLAB: divisor, high byte */
+    REG_FIFO = 2,         /* write; reading gives the interrupt identification */
+    FIFO_RESET_ON = 0xC7, /* an emulator hands in as many bytes at once as the trigger says */
+    FIFO_WORKS = 0xC0,    /* both bits read back only where the FIFO is a good one */
     REG_LINE = 3,
     LINE_8N1 = 0x03,
     LINE_DLAB = 0x80, /* divisor latch access */

@@ -14,6 +14,8 @@
 #define VEX_3 0xC4
 #define EVEX  0x62
 
+#define DR6_WATCHED 0xFull /* B0 to B3 */
+
 static void in_kernel(struct program *p, bool now)
 {
     if (p->in_kernel)
@@ -39,12 +41,24 @@ static bool is_avx(struct program *p, uint64_t rip)
     return byte == VEX_2 || byte == VEX_3 || byte == EVEX;
 }
 
+/*
+ * A data breakpoint that the program hit and that an emulator reports one boundary late, in the
+ * entry of another trap or of an interrupt. DR6 keeps it for whoever set it.
+ */
+static bool is_late(struct program *p, const struct trap_frame *frame)
+{
+    bool late = frame->vector == VECTOR_DB && (dr6_read() & DR6_WATCHED);
+
+    p->pause_wanted |= late;
+    return late;
+}
+
 static bool on_fault(struct trap_frame *frame, void *arg)
 {
     struct program *p = arg;
 
     if (!trap_from_user(frame))
-        return false;
+        return is_late(p, frame);
     p->address = frame->vector == VECTOR_PF ? cr2_read() : 0;
     if (frame->vector == VECTOR_PF && program_grow_stack(p, p->address))
         return true;
@@ -58,6 +72,8 @@ static bool on_call(struct trap_frame *frame, void *arg)
 
     if (!trap_from_user(frame))
         return false;
+    if (p->held && p->held(p, frame->rax))
+        user_leave(frame, PROGRAM_CALLING);
     in_kernel(p, true);
     p->calls++;
     if (frame->vector == TRAP_SYSCALL)

@@ -32,7 +32,8 @@ enum program_end {
     PROGRAM_PAUSED = 1,
     PROGRAM_EXITED,  /* by exit; code is its argument's low byte */
     PROGRAM_FAULTED, /* by an exception; frame, vector, error and address say which */
-    PROGRAM_KILLED   /* by program_kill */
+    PROGRAM_KILLED,  /* by program_kill */
+    PROGRAM_CALLING  /* held at a system call, which has not begun: rip behind it */
 };
 
 struct program {
@@ -54,6 +55,7 @@ struct program {
     /* Of the caller. Both run in the trap handler. */
     void (*output)(struct program *p, unsigned stream, const uint8_t *bytes, size_t count);
     void (*in_kernel)(struct program *p, bool now);   /* a system call begins, ends; or NULL */
+    bool (*held)(struct program *p, uint64_t number); /* stop before this call; or NULL */
     bool (*reserved)(uint64_t start, uint64_t bytes); /* the kernel needs part of this range */
     void *context;
 };

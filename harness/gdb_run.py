@@ -30,6 +30,7 @@ def arguments(words):
     parser = trace_run.parser("gdb_run.py", __doc__.splitlines()[0])
     parser.set_defaults(seconds=0, volume=64)
     parser.add_argument("--serve", action="store_true", help="start no GDB, print `port N`")
+    parser.add_argument("--port", type=int, help="with --serve: this one")
     parser.add_argument("--gdb", default="gdb", help="the GDB to start (version 13 or later)")
     parser.add_argument("--ex", action="append", default=[], metavar="COMMAND",
                         help="a GDB command once it is connected")
@@ -100,7 +101,7 @@ def session(args, env):
     """(status, reason) of all of it."""
     out = Path(args.out)
     trace_run.prepare(args)
-    volume, port = out / "gdb.img", free_port()
+    volume, port = out / "gdb.img", args.port or free_port()
     if not args.serve and not shutil.which(args.gdb):
         raise qemu.Missing("%s is missing: install the package gdb" % args.gdb)
     lines = trace_run.image_options(args)

@@ -112,6 +112,7 @@ bool paging_walk(uint64_t cr3, uint64_t linear, struct paging_walk *out)
         return false;
     for (;; level--) {
         entry = table_of(entry)[index_of(linear, level)];
+        out->bytes = LEVEL_BYTES(level);
         if (!(entry & PAGE_PRESENT))
             return false;
         both &= entry;
@@ -119,7 +120,6 @@ bool paging_walk(uint64_t cr3, uint64_t linear, struct paging_walk *out)
         if (level == 1 || (level <= 3 && (entry & ENTRY_LARGE)))
             break;
     }
-    out->bytes = LEVEL_BYTES(level);
     out->phys = (entry & ENTRY_ADDRESS & ~(out->bytes - 1)) | (linear & (out->bytes - 1));
     out->flags = (entry & LEAF_FLAGS & ~(uint64_t)(PAGE_WRITE | PAGE_USER)) | both | any;
     if (level > 1) { /* bit 7 said "large page"; PAT has moved */

@@ -38,10 +38,13 @@ enum page_flags {
 struct paging_walk {
     uint64_t phys;  /* physical address of the byte */
     unsigned flags; /* effective: WRITE and USER only if every level has them, NX if any has */
-    uint64_t bytes; /* size of the mapping that was hit: 4 KiB, 2 MiB, 1 GiB */
+    uint64_t bytes; /* size of the mapping that was hit: 4 KiB, 2 MiB, 1 GiB; or of the hole */
 };
 
-/* Walks the tables under cr3. False when some level is not present; *out is then zero. */
+/*
+ * Walks the tables under cr3. False when some level is not present: phys and flags are then
+ * zero, and nothing is present in the aligned range of `bytes` around the address.
+ */
 bool paging_walk(uint64_t cr3, uint64_t linear, struct paging_walk *out);
 
 /*

@@ -87,6 +87,11 @@ static void idt_init(void)
     }
 }
 
+void tables_debug_stack(bool own)
+{
+    idt[VECTOR_DB].attributes = (uint16_t)(GATE_INTERRUPT | (own ? IST_DB : IST_NONE));
+}
+
 void *trap_idt(void)
 {
     return idt;

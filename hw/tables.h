@@ -9,6 +9,7 @@
 
 #include "hw/cpu.h"
 
+#include <stdbool.h>
 #include <stdint.h>
 
 /*
@@ -62,6 +63,12 @@ void tables_set_low(uint32_t base);
 
 /* TR names this processor's TSS again, after something else was loaded. */
 void tables_reload_tss(void);
+
+/*
+ * Whether #DB takes a stack of its own, as it does at first. Without, a #DB in the first
+ * instruction of another one's handler keeps that one's frame.
+ */
+void tables_debug_stack(bool own);
 
 /* Loads GDT, segments, LDT (null), TR and IDT of this processor. IF = 0. */
 void tables_load(struct cpu *cpu);

@@ -40,45 +40,94 @@ static const char *add(struct gdb *gdb, uint64_t address)
     return "E.Too many breakpoints.";
 }
 
-static const char *set_watch(struct gdb *gdb, unsigned number, uint64_t address,
-                             unsigned access, unsigned bytes)
+/* --- debug registers */
+
+static bool set_watch(struct gdb *gdb, unsigned number, struct gdb_watch w)
 {
-    if (!gdb->target.watch ||
-        !gdb->target.watch(gdb->target.context, number, address, access, bytes))
-        return "E.The processor cannot watch that.";
-    gdb->watches[number].used = bytes > 0;
-    gdb->watches[number].address = address;
-    gdb->watches[number].access = (uint8_t)access;
-    gdb->watches[number].bytes = (uint8_t)bytes;
-    return "OK";
+    if (!gdb->target.watch || !gdb->target.watch(gdb->target.context, number, w.address,
+                                                 w.access, w.users ? w.bytes : 0))
+        return false;
+    gdb->watches[number] = w;
+    return true;
 }
 
-/* Debug registers; Z2 writes, Z4 accesses: the processor cannot watch reads alone. */
+/* The register of a piece, 4 when there is none; a free one when it is to be taken. */
+static unsigned register_of(const struct gdb *gdb, const struct gdb_watch *w, bool take)
+{
+    for (unsigned i = 0; i < 4; i++)
+        if (gdb->watches[i].users && gdb->watches[i].address == w->address &&
+            gdb->watches[i].access == w->access && gdb->watches[i].bytes == w->bytes)
+            return i;
+    for (unsigned i = 0; take && i < 4; i++)
+        if (!gdb->watches[i].users)
+            return i;
+    return 4;
+}
+
+static const char *insert_piece(struct gdb *gdb, struct gdb_watch w)
+{
+    unsigned i = register_of(gdb, &w, true);
+
+    if (i == 4)
+        return "E.All four debug registers are taken.";
+    w.users = gdb->watches[i].users + 1;
+    return set_watch(gdb, i, w) ? "OK" : "E.The processor cannot watch that.";
+}
+
+static void remove_piece(struct gdb *gdb, struct gdb_watch w)
+{
+    unsigned i = register_of(gdb, &w, false);
+
+    if (i == 4)
+        return;
+    w.users = gdb->watches[i].users - 1;
+    set_watch(gdb, i, w);
+}
+
+/* The longest piece that one register can watch from there on. */
+static uint8_t piece_bytes(uint64_t address, uint64_t bytes)
+{
+    uint8_t piece = 8;
+
+    while (piece > bytes || address % piece)
+        piece /= 2;
+    return piece;
+}
+
+/*
+ * A range that one register cannot watch is put together of several. Either all of its pieces
+ * are watched or none. Z2 writes, Z4 accesses: the processor cannot watch reads alone.
+ */
 static const char *watch(struct gdb *gdb, bool insert, char kind, uint64_t address,
                          uint64_t bytes)
 {
-    unsigned access = kind == KIND_WRITE ? 1 : kind == KIND_ACCESS ? 3 : 0, free = 4;
+    struct gdb_watch w = {.address = address,
+                          .access = kind == KIND_WRITE    ? 1
+                                    : kind == KIND_ACCESS ? 3
+                                                          : 0};
+    uint64_t done = 0;
+    const char *why = "OK";
 
     if (kind == KIND_READ)
         return "";
     if (kind == KIND_HARDWARE)
         bytes = 1;
-    if ((bytes != 1 && bytes != 2 && bytes != 4 && bytes != 8) || address % bytes)
+    if (bytes == 0 || bytes > 4 * 8)
         return "E.The processor cannot watch that.";
-    for (unsigned i = 0; i < 4; i++) {
-        bool same = gdb->watches[i].used && gdb->watches[i].address == address &&
-                    gdb->watches[i].access == access && gdb->watches[i].bytes == bytes;
-
-        if (same)
-            return insert ? "OK" : set_watch(gdb, i, 0, 0, 0);
-        if (!gdb->watches[i].used && free == 4)
-            free = i;
+    for (; done < bytes && why[0] == 'O'; done += w.bytes) {
+        w.address = address + done;
+        w.bytes = piece_bytes(w.address, bytes - done);
+        if (insert)
+            why = insert_piece(gdb, w);
+        else
+            remove_piece(gdb, w);
     }
-    if (!insert)
-        return "OK";
-    return free == 4 ? "E.All four debug registers are taken."
-                     : set_watch(gdb, free, address, access, (unsigned)bytes);
+    if (why[0] != 'O')
+        watch(gdb, false, kind, address, done - w.bytes);
+    return why;
 }
+
+/* --- packets */
 
 bool gdb_breakpoint_packet(struct gdb *gdb, const char *packet)
 {
@@ -144,6 +193,8 @@ void gdb_breakpoints_forget(struct gdb *gdb)
     for (unsigned i = 0; i < GDB_BREAKPOINTS; i++)
         gdb->breakpoints[i].used = false;
     for (unsigned i = 0; i < 4; i++)
-        if (gdb->watches[i].used)
-            set_watch(gdb, i, 0, 0, 0);
+        if (gdb->watches[i].users) {
+            gdb->watches[i].users = 0;
+            set_watch(gdb, i, gdb->watches[i]);
+        }
 }

@@ -5,20 +5,21 @@
 #include "harness/gdb/text.h"
 #include "hw/string.h"
 
-static const char document_head[] = "<!DOCTYPE btrace SYSTEM \"btrace.dtd\">\n"
-                                    "<btrace version=\"1.0\">\n";
+static const char document_head[] = "<!DOCTYPE btrace SYSTEM \"btrace.dtd\"";
+static const char entities_begin[] = " [\n", entities_end[] = "]";
+static const char document_body[] = ">\n<btrace version=\"1.0\">\n";
 static const char document_tail[] = "</btrace>\n";
-static const char block_begin[] = "<block begin=\"0x", block_middle[] = "\" end=\"0x",
-                  block_end[] = "\"/>\n";
-/* The text of a block without its two numbers. */
-#define BLOCK_FRAME (sizeof(block_begin) + sizeof(block_middle) + sizeof(block_end) - 3)
-#define BLOCK_BYTES (BLOCK_FRAME + 32)
+#define PIECE_BYTES 96 /* of any of the pieces that a document is made of */
 
-void btrace_begin(struct btrace_log *log, struct btrace_branch *ring, size_t capacity,
-                  uint64_t bytes, uint64_t pc)
+void btrace_begin(struct btrace_log *log, struct btrace_branch *ring, uint32_t *symbols,
+                  size_t capacity, uint64_t bytes, uint64_t pc)
 {
-    *log = (struct btrace_log){
-        .on = true, .ring = ring, .capacity = capacity, .bytes = bytes, .start = pc};
+    *log = (struct btrace_log){.on = true,
+                               .ring = ring,
+                               .symbols = symbols,
+                               .capacity = capacity,
+                               .bytes = bytes,
+                               .start = pc};
 }
 
 void btrace_end(struct btrace_log *log)
@@ -52,27 +53,14 @@ static uint64_t block_count(const struct btrace_log *log)
     return log->end - log->first + log->headed;
 }
 
-/* Block 0 is the newest, and ends where the program stands. */
-static void block_bounds(const struct btrace_log *log, uint64_t number, uint64_t *begin,
-                         uint64_t *end)
+struct btrace_block btrace_block(const struct btrace_log *log, uint64_t number)
 {
     uint64_t after = log->end - number; /* number of the branch that ended it */
 
-    *end = number == 0 ? log->pc : branch(log, after).from;
-    *begin = after > log->first ? branch(log, after - 1).to : log->head;
-}
-
-/* All numbers of a document have the same width, so that block k is found by arithmetic. */
-static unsigned widest(const struct btrace_log *log)
-{
-    uint64_t all = log->pc | log->head;
-    unsigned digits = 1;
-
-    for (uint64_t n = log->first; n < log->end; n++)
-        all |= branch(log, n).from | branch(log, n).to;
-    while (digits < 16 && all >> (4 * digits))
-        digits++;
-    return digits;
+    return (struct btrace_block){
+        .begin = after > log->first ? branch(log, after - 1).to : log->head,
+        .end = number == 0 ? log->pc : branch(log, after).from,
+    };
 }
 
 const char *btrace_open(struct btrace_log *log, const char *annex, uint64_t pc)
@@ -96,57 +84,106 @@ const char *btrace_open(struct btrace_log *log, const char *annex, uint64_t pc)
         log->first = log->end;
         log->headed = false;
     }
-    log->digits = widest(log);
+    log->symbol_count = btrace_symbols(log, block_count(log));
+    log->piece = log->piece_at = 0;
     log->open = true;
     return NULL;
 }
 
-static void write_block(const struct btrace_log *log, uint64_t number, char *to)
-{
-    uint64_t begin, end;
+/* --- its text: head, declarations, symbols, tail, each a piece */
 
-    block_bounds(log, number, &begin, &end);
-    to = text_put(to, block_begin);
-    to = text_hex(to, begin, log->digits);
-    to = text_put(to, block_middle);
-    to = text_hex(to, end, log->digits);
-    text_put(to, block_end);
+static char *put_number(char *to, uint64_t value)
+{
+    unsigned digits = 1;
+
+    while (digits < 16 && value >> (4 * digits))
+        digits++;
+    return text_hex(text_put(to, "0x"), value, digits);
 }
 
-/* Copies what of a piece at this place in the document lies in the range asked for. */
-static size_t copy_piece(const char *piece, size_t bytes, uint64_t at, uint64_t offset,
-                         char *to, size_t room)
+static char *put_block(char *to, struct btrace_block b)
 {
-    uint64_t skip = offset > at ? offset - at : 0;
-    size_t count;
+    to = put_number(text_put(to, "<block begin='"), b.begin);
+    to = put_number(text_put(to, "' end='"), b.end);
+    return text_put(to, "'/>");
+}
 
-    if (skip >= bytes)
-        return 0;
-    count = bytes - (size_t)skip;
-    if (count > room)
-        count = room;
-    memcpy(to, piece + skip, count);
-    return count;
+/* `&NAME;`: a letter, then letters and digits as needed. */
+static char *put_name(char *to, uint32_t symbol)
+{
+    static const char letters[] = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ"
+                                  "0123456789";
+    const unsigned first = 52, later = 62;
+
+    *to++ = letters[symbol % first];
+    for (symbol /= first; symbol > 0; symbol = (symbol - 1) / later)
+        *to++ = letters[(symbol - 1) % later];
+    return to;
+}
+
+static char *put_use(char *to, uint32_t symbol)
+{
+    to = put_name(text_put(to, "&"), symbol);
+    return text_put(to, ";");
+}
+
+static char *put_declaration(char *to, unsigned entity)
+{
+    uint32_t left, right;
+
+    to = put_name(text_put(to, "<!ENTITY "), entity);
+    to = text_put(to, " \"");
+    if (btrace_pair(entity, &left, &right))
+        to = put_use(put_use(to, left), right);
+    else
+        to = put_block(to, btrace_entity_block(entity));
+    return text_put(to, "\">\n");
+}
+
+static char *put_piece(const struct btrace_log *log, uint64_t piece, char *to)
+{
+    unsigned entities = btrace_entities();
+    uint32_t symbol;
+
+    if (piece == 0)
+        return text_put(text_put(to, document_head), entities ? entities_begin : "");
+    if (--piece < entities)
+        return put_declaration(to, (unsigned)piece);
+    piece -= entities;
+    if (piece == 0)
+        return text_put(text_put(to, entities ? entities_end : ""), document_body);
+    if (--piece == log->symbol_count)
+        return text_put(to, document_tail);
+    symbol = log->symbols[piece];
+    if (symbol & BTRACE_LITERAL)
+        return text_put(put_block(to, btrace_block(log, symbol & ~BTRACE_LITERAL)), "\n");
+    return put_use(to, symbol);
 }
 
 size_t btrace_read(struct btrace_log *log, uint64_t offset, char *to, size_t room, bool *last)
 {
-    const size_t head_bytes = sizeof(document_head) - 1, tail_bytes = sizeof(document_tail) - 1;
-    uint64_t blocks = block_count(log), width = BLOCK_FRAME + 2 * log->digits;
-    uint64_t tail_at = head_bytes + blocks * width;
-    size_t used = copy_piece(document_head, head_bytes, 0, offset, to, room);
-    char text[BLOCK_BYTES + 1];
+    uint64_t pieces = 3 + btrace_entities() + log->symbol_count;
+    char text[PIECE_BYTES];
+    size_t used = 0;
 
-    for (uint64_t n = offset + used < head_bytes ? blocks
-                                                 : (offset + used - head_bytes) / width;
-         n < blocks && used < room; n++) {
-        write_block(log, n, text);
-        used += copy_piece(text, (size_t)width, head_bytes + n * width, offset, to + used,
-                           room - used);
+    /* What was sent before is asked for only when the debugger begins again. */
+    if (offset < log->piece_at)
+        log->piece = log->piece_at = 0;
+    while (log->piece < pieces && used < room) {
+        size_t bytes = (size_t)(put_piece(log, log->piece, text) - text);
+        uint64_t skip = offset + used - log->piece_at;
+        size_t part = skip < bytes ? bytes - (size_t)skip : 0;
+
+        if (part > room - used)
+            part = room - used;
+        memcpy(to + used, text + (part > 0 ? skip : 0), part);
+        used += part;
+        if (skip + part < bytes)
+            break;
+        log->piece_at += bytes;
+        log->piece++;
     }
-    if (offset + used >= tail_at)
-        used += copy_piece(document_tail, tail_bytes, tail_at, offset, to + used, room - used);
-    *last = offset + used >= tail_at + tail_bytes;
+    *last = log->piece == pieces;
     if (*last)
         log->read = log->end;
     return used;

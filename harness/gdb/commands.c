@@ -6,8 +6,6 @@
 
 /* Bytes taken off the line before somebody else gets a turn. */
 #define BYTES_AT_A_TIME 4096u
-#define THREAD_ANY      0u
-#define THREAD          1u
 
 void gdb_init(struct gdb *gdb, const struct gdb_target *target,
               const struct gdb_registers *registers, int (*get)(void *context),
@@ -21,7 +19,7 @@ void gdb_init(struct gdb *gdb, const struct gdb_target *target,
     gdb->get_context = line_context;
     gdb->registers = *registers;
     gdb->record_bytes = 0x10000;
-    gdb->stopped_at = registers->core[GDB_RIP];
+    gdb_started(gdb);
 }
 
 /* --- replies */
@@ -99,23 +97,31 @@ static void write_binary(struct gdb *gdb, const char *packet)
 
 /* --- threads and the session */
 
-/* `-1`, `0` and the only thread there is. */
-static bool is_ours(const char *thread)
+/* `-1`, `0` and a number that is 1. */
+static bool is_one(const char **text)
 {
     uint64_t number;
+    bool negative = text_skip(text, '-');
 
-    if (text_skip(&thread, '-'))
-        return text_number(&thread, &number) && number == 1 && !*thread;
-    return text_number(&thread, &number) && !*thread &&
-           (number == THREAD_ANY || number == THREAD);
+    return text_number(text, &number) && (number == 1 || (number == 0 && !negative));
 }
 
-static void detach(struct gdb *gdb)
+bool gdb_is_ours(const char *thread)
 {
-    gdb_reply(gdb, "OK");
-    gdb_record_end(gdb);
-    gdb_breakpoints_forget(gdb);
-    gdb_run_alone(gdb);
+    if (text_skip(&thread, 'p')) {
+        if (!is_one(&thread))
+            return false;
+        if (!*thread)
+            return true;
+        if (!text_skip(&thread, '.'))
+            return false;
+    }
+    return is_one(&thread) && !*thread;
+}
+
+char *gdb_put_thread(const struct gdb *gdb, char *to)
+{
+    return text_put(to, gdb->processes ? "p1.1" : "1");
 }
 
 static void handle(struct gdb *gdb)
@@ -137,22 +143,21 @@ static void handle(struct gdb *gdb)
         write_binary(gdb, packet + 1);
         return;
     case 'H':
-        gdb_reply(gdb, packet[1] && is_ours(packet + 2) ? "OK" : "E01");
+        gdb_reply(gdb, packet[1] && gdb_is_ours(packet + 2) ? "OK" : "E01");
         return;
     case 'T':
-        gdb_reply(gdb, is_ours(packet + 1) ? "OK" : "E01");
+        gdb_reply(gdb, !gdb->gone && gdb_is_ours(packet + 1) ? "OK" : "E01");
         return;
-    case 'D':
-        detach(gdb);
-        return;
-    case 'k':
-        gdb->ended = true;
+    case '!':
+        gdb->extended = true;
+        gdb_reply(gdb, "OK");
         return;
     default:
         break;
     }
-    if (!gdb_registers_packet(gdb, packet) && !gdb_breakpoint_packet(gdb, packet) &&
-        !gdb_query(gdb, packet) && !gdb_resume_packet(gdb, packet))
+    if (!gdb_file_packet(gdb, packet) && !gdb_registers_packet(gdb, packet) &&
+        !gdb_breakpoint_packet(gdb, packet) && !gdb_query(gdb, packet) &&
+        !gdb_resume_packet(gdb, packet))
         gdb_reply(gdb, NULL);
 }
 

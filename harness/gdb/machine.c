@@ -1,10 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/*
- * Running a program in ring 3 for a debugger, and recording its branches.
- *
- * The BTS buffer is a ring without an interrupt. At each stop it is emptied into the log, which
- * has room for what the debugger asked for.
- */
+/* Running a program in ring 3 for a debugger. */
 #include "harness/gdb/machine.h"
 
 #include "ds/broker.h"
@@ -12,14 +7,12 @@
 #include "hw/msr.h"
 #include "hw/regs.h"
 #include "hw/string.h"
+#include "hw/tables.h"
 
 #define HEARTBEAT      500000u /* APIC timer ticks between looks at the line */
 #define SYSCALL_BYTES  2
-#define RECORDS_LEAST  4u
-#define RECORDS_MOST   (1u << 20)
 #define DR6_CONDITIONS 0xFull
-/* Beside the program's own: the way out of ring 3 and back, where that cannot be left out. */
-#define KERNEL_RECORDS 4096u
+#define NO_SUCH_CALL   38 /* Linux's ENOSYS: what rax holds before a call has a result */
 
 /* --- registers */
 
@@ -47,126 +40,6 @@ static void put_registers(struct gdb_machine *m, const struct gdb_registers *r)
         *to[i] = r->core[i];
     memcpy(m->program.fpu.bytes, r->fx, sizeof(r->fx));
     m->program.fs_base = r->fs_base;
-}
-
-/* --- memory: by a walk of the program's tables, so that nothing can fault */
-
-/* The byte at an address of ring 3, NULL when it has none there; *room up to the page's end. */
-static uint8_t *byte_at(const struct gdb_machine *m, uint64_t address, size_t *room)
-{
-    struct paging_walk walk;
-
-    if (!paging_walk(m->program.space.cr3, address, &walk) || !(walk.flags & PAGE_USER))
-        return NULL;
-    *room = PAGE_BYTES - (address & (PAGE_BYTES - 1));
-    return (uint8_t *)walk.phys;
-}
-
-static size_t read_memory(void *context, uint64_t address, void *to, size_t count)
-{
-    size_t done = 0, room;
-
-    while (done < count) {
-        const uint8_t *from = byte_at(context, address + done, &room);
-
-        if (!from)
-            break;
-        if (room > count - done)
-            room = count - done;
-        memcpy((uint8_t *)to + done, from, room);
-        done += room;
-    }
-    return done;
-}
-
-static bool write_memory(void *context, uint64_t address, const void *from, size_t count)
-{
-    size_t done = 0, room;
-
-    while (done < count) {
-        uint8_t *to = byte_at(context, address + done, &room);
-
-        if (!to)
-            return false;
-        if (room > count - done)
-            room = count - done;
-        memcpy(to, (const uint8_t *)from + done, room);
-        done += room;
-    }
-    return true;
-}
-
-/* --- recording */
-
-static bool in_kernel(const struct gdb_machine *m, uint64_t address)
-{
-    return address - m->kernel_low < m->kernel_high - m->kernel_low;
-}
-
-static void take_records(void *context, const struct bts_record *records, size_t count)
-{
-    struct gdb_machine *m = context;
-
-    /* What leads into the kernel and out again leaves the program where it was. */
-    for (; count > 0; records++, count--)
-        if (!in_kernel(m, records->from) && !in_kernel(m, records->to))
-            btrace_add(&m->gdb->trace, records->from, records->to);
-}
-
-/* Records of the processor's buffer for so many of the log. */
-static uint64_t buffer_records(const struct gdb_machine *m, uint64_t records)
-{
-    return records + (m->off_os ? 0 : KERNEL_RECORDS);
-}
-
-/* The size asked for, made one that there is room for. */
-static uint64_t fitting(const struct gdb_machine *m, uint64_t bytes)
-{
-    const uint64_t each = sizeof(struct bts_record) + sizeof(struct btrace_branch);
-    uint64_t most = (m->memory_bytes - PAGE_BYTES) / each - KERNEL_RECORDS;
-
-    most = most < RECORDS_MOST ? most : RECORDS_MOST;
-    if (bytes > most * sizeof(struct bts_record))
-        return most * sizeof(struct bts_record);
-    if (bytes < RECORDS_LEAST * sizeof(struct bts_record))
-        return RECORDS_LEAST * sizeof(struct bts_record);
-    return bytes;
-}
-
-static const char *record(void *context, struct btrace_log *log, uint64_t bytes, uint64_t pc)
-{
-    struct gdb_machine *m = context;
-    uint64_t size = fitting(m, bytes), records = size / sizeof(struct bts_record);
-    struct bts_config config = {.base = (uint64_t)m->memory + PAGE_BYTES,
-                                .bytes = buffer_records(m, records) * sizeof(struct bts_record),
-                                .off_os = m->off_os,
-                                .tables = &m->program.space.cr3,
-                                .table_count = 1};
-    const char *why = "the processor's trace is in use";
-
-    if (m->no_trace)
-        return m->no_trace;
-    if (bts_setup(&m->bts, (struct ds_area *)m->memory, &config, &why) != DS_OK)
-        return why;
-    m->tracing = true;
-    btrace_begin(log, (struct btrace_branch *)(config.base + config.bytes), records, size, pc);
-    return NULL;
-}
-
-static void record_end(void *context)
-{
-    struct gdb_machine *m = context;
-
-    m->tracing = false;
-    bts_teardown(&m->bts);
-}
-
-static void empty_buffer(struct gdb_machine *m)
-{
-    bts_stop(&m->bts);
-    if (bts_wrapped(&m->bts))
-        btrace_lose(&m->gdb->trace);
-    bts_drain(&m->bts, take_records, m, NULL);
 }
 
 /* --- debug registers */
@@ -197,10 +70,15 @@ static bool watch(void *context, unsigned number, uint64_t address, unsigned acc
     return true;
 }
 
+/*
+ * An emulator may raise the trap of a data breakpoint behind that of a step, in the entry of
+ * the first one's handler (QEMU does). On an IST both would take the same place.
+ */
 static void load_watches(const struct gdb_machine *m)
 {
     if (!m->dr7)
         return;
+    tables_debug_stack(false);
     dr0_write(m->watched[0]);
     dr1_write(m->watched[1]);
     dr2_write(m->watched[2]);
@@ -248,12 +126,24 @@ static void on_kernel(struct program *p, bool now)
 
     if (now && m->stepping)
         m->called = p->pause_wanted = true;
+    if (now && m->calling)
+        m->returned = p->pause_wanted = true;
     if (!m->tracing || m->off_os)
         return;
     if (now)
         bts_stop(&m->bts);
     else
         bts_start(&m->bts);
+}
+
+/* A system call that was shown before it began goes through now. */
+static bool on_held(struct program *p, uint64_t number)
+{
+    struct gdb_machine *m = machine_of(p);
+    bool hold = !m->calling && gdb_catches(m->gdb, (uint32_t)number);
+
+    m->number = (uint32_t)number;
+    return hold;
 }
 
 static void on_output(struct program *p, unsigned stream, const uint8_t *bytes, size_t count)
@@ -283,37 +173,58 @@ static uint8_t signal_of(uint64_t vector)
     }
 }
 
+/* A debug register of the debugger's that was hit; 4 = none. */
+static uint8_t hit(const struct gdb_machine *m, uint64_t dr6)
+{
+    uint8_t i = 0;
+
+    while (i < 4 && !((dr6 >> i & 1) && (m->dr7 >> (2 * i) & 3)))
+        i++;
+    return i;
+}
+
 static struct gdb_stop fault(struct gdb_machine *m, uint64_t dr6)
 {
     uint64_t vector = m->program.frame.vector;
 
     if (vector == VECTOR_BP)
-        return (struct gdb_stop){GDB_BREAKPOINT, 0};
-    if (vector == VECTOR_DB) {
-        for (uint8_t i = 0; i < 4; i++)
-            if ((dr6 >> i & 1) && (m->dr7 >> (2 * i) & 3))
-                return (struct gdb_stop){GDB_WATCHED, i};
-        if (dr6 & DR6_BS)
-            return (struct gdb_stop){GDB_STEPPED, 0};
-    }
-    return (struct gdb_stop){GDB_SIGNALLED, signal_of(vector)};
+        return (struct gdb_stop){GDB_BREAKPOINT, 0, 0};
+    if (vector == VECTOR_DB && (dr6 & DR6_BS))
+        return (struct gdb_stop){GDB_STEPPED, 0, 0};
+    return (struct gdb_stop){GDB_SIGNALLED, signal_of(vector), 0};
+}
+
+/* Shown as Linux does: behind the instruction, with no result yet. */
+static struct gdb_stop hold(struct gdb_machine *m)
+{
+    m->program.frame.rax = (uint64_t)-NO_SUCH_CALL;
+    m->held_rip = m->program.frame.rip;
+    return (struct gdb_stop){GDB_CALLING, 0, m->number};
 }
 
 /* Why it came back. An exit is shown before it happens: at the system call. */
 static struct gdb_stop stop_of(struct gdb_machine *m, uint64_t dr6)
 {
     struct program *p = &m->program;
+    bool trapped = p->end == PROGRAM_FAULTED && p->frame.vector == VECTOR_DB;
 
+    /* Of a step and a data breakpoint at once, the breakpoint is the news. */
+    if ((trapped || p->end == PROGRAM_PAUSED) && hit(m, dr6) < 4)
+        return (struct gdb_stop){GDB_WATCHED, hit(m, dr6), 0};
     switch (p->end) {
     case PROGRAM_PAUSED:
-        return (struct gdb_stop){m->called ? GDB_STEPPED : GDB_INTERRUPTED, 0};
+        if (m->returned)
+            return (struct gdb_stop){GDB_CALLED, 0, m->number};
+        return (struct gdb_stop){m->called ? GDB_STEPPED : GDB_INTERRUPTED, 0, 0};
+    case PROGRAM_CALLING:
+        return hold(m);
     case PROGRAM_EXITED:
         p->frame.rip -= SYSCALL_BYTES;
-        return (struct gdb_stop){GDB_EXITING, (uint8_t)p->code};
+        return (struct gdb_stop){GDB_EXITING, (uint8_t)p->code, 0};
     case PROGRAM_FAULTED:
         return fault(m, dr6);
     default:
-        return (struct gdb_stop){GDB_LOST, 0};
+        return (struct gdb_stop){GDB_LOST, 0, 0};
     }
 }
 
@@ -327,6 +238,7 @@ static void run(struct gdb_machine *m)
     p->context = m;
     p->output = on_output;
     p->in_kernel = on_kernel;
+    p->held = on_held;
     if (m->stepping) {
         p->frame.rflags |= RFLAGS_TF;
         if (m->block)
@@ -339,11 +251,12 @@ static void run(struct gdb_machine *m)
     program_run(p);
     apic_timer_oneshot(0);
     if (m->tracing)
-        empty_buffer(m);
+        gdb_machine_empty(m);
     if (p->end == PROGRAM_FAULTED && p->frame.vector == VECTOR_DB)
         broker_db_taken();
     broker_clear(BROKER_BLOCK_STEP);
     dr7_write(DR7_FIXED);
+    tables_debug_stack(true);
     trap_set(VECTOR_TIMER, timer.handler, timer.arg);
 }
 
@@ -355,7 +268,12 @@ static struct gdb_stop resume(void *context, struct gdb *gdb, bool step)
 
     put_registers(m, &gdb->registers);
     m->stepping = step;
-    m->called = false;
+    m->called = m->returned = false;
+    m->calling = gdb->stop.kind == GDB_CALLING && m->program.frame.rip == m->held_rip;
+    if (m->calling) {
+        m->program.frame.rip -= SYSCALL_BYTES;
+        m->program.frame.rax = gdb->stop.number;
+    }
     /* Its bits are only ever set by the processor. */
     dr6_write(dr6_read() & ~(DR6_BS | DR6_CONDITIONS));
     run(m);
@@ -367,10 +285,11 @@ static struct gdb_stop resume(void *context, struct gdb *gdb, bool step)
     return stop;
 }
 
-const struct gdb_target gdb_machine_target = {.read = read_memory,
-                                              .write = write_memory,
+const struct gdb_target gdb_machine_target = {.read = gdb_machine_read,
+                                              .write = gdb_machine_write,
                                               .resume = resume,
-                                              .record = record,
-                                              .record_end = record_end,
+                                              .record = gdb_machine_record,
+                                              .record_end = gdb_machine_record_end,
                                               .block_step = block_step,
-                                              .watch = watch};
+                                              .watch = watch,
+                                              .mapping = gdb_machine_mapping};

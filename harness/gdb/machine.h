@@ -23,11 +23,25 @@ struct gdb_machine {
     /* its own */
     struct bts bts;
     bool tracing, block, stepping, called;
+    bool calling, returned; /* a call that was shown before it began; its end is shown, too */
+    uint32_t number;
+    uint64_t held_rip;
     uint64_t watched[4], dr7;
 };
 
 /* Its runs, memory and trace; the context is the struct gdb_machine. */
 extern const struct gdb_target gdb_machine_target;
+
+/* --- between the files of this folder; the context is the struct gdb_machine */
+
+size_t gdb_machine_read(void *context, uint64_t address, void *to, size_t count);
+bool gdb_machine_write(void *context, uint64_t address, const void *from, size_t count);
+bool gdb_machine_mapping(void *context, uint64_t from, struct gdb_mapping *to);
+const char *gdb_machine_record(void *context, struct btrace_log *log, uint64_t bytes,
+                               uint64_t pc);
+void gdb_machine_record_end(void *context);
+/* What the processor has stored since the last time goes into the log. */
+void gdb_machine_empty(struct gdb_machine *m);
 
 /* The registers as the program has them. */
 void gdb_machine_registers(const struct gdb_machine *m, struct gdb_registers *r);

@@ -5,25 +5,15 @@
 #include "hw/string.h"
 
 static const char supported[] =
-    "PacketSize=1008;qXfer:features:read+;Qbtrace:bts+;Qbtrace:off+;Qbtrace-conf:bts:size+;"
-    "qXfer:btrace:read+;qXfer:btrace-conf:read+;QStartNoAckMode+;vContSupported+;swbreak+;"
-    "hwbreak+";
+    "PacketSize=1008;qXfer:features:read+;qXfer:exec-file:read+;"
+    "Qbtrace:bts+;Qbtrace:off+;Qbtrace-conf:bts:size+;qXfer:btrace:read+;"
+    "qXfer:btrace-conf:read+;QStartNoAckMode+;vContSupported+;swbreak+;hwbreak+;"
+    "QCatchSyscalls+;multiprocess+";
 _Static_assert(PACKET_BYTES == 0x1008, "supported[] says so");
-
-/*
- * No feature is described: without any, GDB takes the registers of x86-64. No operating system
- * either, or it would want a register of Linux's own with every write of the program counter.
- */
-static const char target_xml[] =
-    "<?xml version=\"1.0\"?><!DOCTYPE target SYSTEM \"gdb-target.dtd\"><target version=\"1.0\">"
-    "<architecture>i386:x86-64</architecture><osabi>none</osabi></target>";
-
-static const char conf_head[] = "<!DOCTYPE btrace-conf SYSTEM \"btrace-conf.dtd\">\n"
-                                "<btrace-conf version=\"1.0\">\n";
-static const char conf_tail[] = "</btrace-conf>\n";
 
 static const char help_text[] =
     "blockstep on|off  single steps go from branch to branch (IA32_DEBUGCTL.BTF)\n"
+    "exit              end the session, and the program\n"
     "help              this\n"
     "Branches are recorded by: record btrace bts\n";
 
@@ -74,93 +64,6 @@ static bool record_packet(struct gdb *gdb, const char *packet)
     return true;
 }
 
-/* --- documents */
-
-/* Part of one, as `m` or, with its end, `l`. */
-static void reply_part(struct gdb *gdb, const char *text, uint64_t offset, size_t room)
-{
-    size_t bytes = strlen(text), start = offset < bytes ? (size_t)offset : bytes;
-    size_t count = bytes - start < room ? bytes - start : room;
-
-    gdb->line.sent[0] = start + count == bytes ? 'l' : 'm';
-    memcpy(gdb->line.sent + 1, text + start, count);
-    gdb_reply_to(gdb, gdb->line.sent + 1 + count);
-}
-
-static void reply_trace(struct gdb *gdb, const char *annex, uint64_t offset, size_t room)
-{
-    const char *why = NULL;
-    bool last;
-    size_t count;
-
-    if (offset == 0)
-        why = btrace_open(&gdb->trace, annex, gdb->registers.core[GDB_RIP]);
-    else if (!gdb->trace.open)
-        why = "E.The document has changed.";
-    if (why) {
-        gdb_reply(gdb, why);
-        return;
-    }
-    count = btrace_read(&gdb->trace, offset, gdb->line.sent + 1, room, &last);
-    gdb->line.sent[0] = last ? 'l' : 'm';
-    gdb_reply_to(gdb, gdb->line.sent + 1 + count);
-}
-
-static void reply_conf(struct gdb *gdb, uint64_t offset, size_t room)
-{
-    char text[sizeof(conf_head) + sizeof(conf_tail) + 48];
-    char *to = text_put(text, conf_head);
-
-    if (gdb->trace.on) {
-        to = text_put(to, "<bts size=\"0x");
-        to = text_hex(to, gdb->trace.bytes, 16);
-        to = text_put(to, "\"/>\n");
-    }
-    text_put(to, conf_tail);
-    reply_part(gdb, text, offset, room);
-}
-
-/* `OBJECT:read:ANNEX:OFFSET,COUNT` */
-static void transfer(struct gdb *gdb, const char *packet)
-{
-    static const char *const objects[] = {
-        "features:read:", "btrace:read:", "btrace-conf:read:"};
-    const char *part, *annex;
-    char name[16];
-    uint64_t offset, room;
-    unsigned object = 0;
-
-    while (object < 3 && !text_word(&packet, objects[object]))
-        object++;
-    annex = packet;
-    part = strchr(packet, ':');
-    if (object == 3) {
-        gdb_reply(gdb, NULL);
-        return;
-    }
-    if (!part || (size_t)(part - annex) >= sizeof(name)) {
-        gdb_reply(gdb, "E00");
-        return;
-    }
-    memcpy(name, annex, (size_t)(part - annex));
-    name[part++ - annex] = 0;
-    if (!text_number(&part, &offset) || !text_skip(&part, ',') || !text_number(&part, &room) ||
-        *part || room == 0) {
-        gdb_reply(gdb, "E00");
-        return;
-    }
-    if (room > PACKET_BYTES - 1)
-        room = PACKET_BYTES - 1;
-    if (object == 1)
-        reply_trace(gdb, name, offset, (size_t)room);
-    else if (object == 2)
-        reply_conf(gdb, offset, (size_t)room);
-    else if (strcmp(name, "target.xml") == 0)
-        reply_part(gdb, target_xml, offset, (size_t)room);
-    else
-        gdb_reply(gdb, "E00");
-}
-
 /* --- monitor */
 
 static const char *block_step(struct gdb *gdb, bool on)
@@ -184,52 +87,146 @@ static void monitor(struct gdb *gdb, const char *packet)
         answer = block_step(gdb, false);
     else if (!*packet && strcmp(command, "help") == 0)
         answer = help_text;
+    else if (!*packet && strcmp(command, "exit") == 0) {
+        gdb->ended = true;
+        answer = "the session ends\n";
+    }
     gdb_reply_to(gdb, text_bytes(gdb->line.sent, answer, strlen(answer)));
+}
+
+/* --- system calls */
+
+/* `1` and, with semicolons, those that are wanted; none named: all. `0`: no more. */
+static bool catch_calls(struct gdb *gdb, const char *packet)
+{
+    uint64_t number, on;
+
+    gdb->catch_count = 0;
+    gdb->catching = gdb->catching_all = false;
+    if (!text_number(&packet, &on) || on > 1)
+        return false;
+    gdb->catching = on == 1;
+    gdb->catching_all = gdb->catching && !*packet;
+    while (text_skip(&packet, ';')) {
+        if (!text_number(&packet, &number) || gdb->catch_count == GDB_CATCHES)
+            return false;
+        gdb->catches[gdb->catch_count++] = (uint32_t)number;
+    }
+    return !*packet;
+}
+
+bool gdb_catches(const struct gdb *gdb, uint32_t number)
+{
+    bool wanted = gdb->catching_all;
+
+    for (unsigned i = 0; i < gdb->catch_count; i++)
+        wanted |= gdb->catches[i] == number;
+    return gdb->catching && wanted;
+}
+
+/* --- thread-local storage */
+
+enum { AT_PHDR = 3, AT_PHENT = 4, AT_PHNUM = 5, PT_TLS = 7 };
+/* Of a program header: type, memory size, alignment. */
+enum { HEADER_TYPE = 0, HEADER_MEMORY = 40, HEADER_ALIGN = 48, HEADER_BYTES = 56 };
+
+/*
+ * `THREAD,OFFSET,MODULE`. A static program has one module, whose block ends where FS points
+ * (System V ABI, "ELF Handling For Thread-Local Storage", variant II).
+ */
+static void reply_tls(struct gdb *gdb, const char *packet)
+{
+    uint64_t offset, at = 0, count = 0, bytes, align;
+    uint8_t header[HEADER_BYTES];
+    const char *rest = strchr(packet, ',');
+    uint32_t type;
+
+    if (!rest || !text_skip(&rest, ',') || !text_number(&rest, &offset) ||
+        !gdb_auxv_entry(gdb, AT_PHDR, &at) || !gdb_auxv_entry(gdb, AT_PHNUM, &count)) {
+        gdb_reply(gdb, "E01");
+        return;
+    }
+    for (; count > 0; count--, at += HEADER_BYTES) {
+        if (gdb->target.read(gdb->target.context, at, header, HEADER_BYTES) != HEADER_BYTES)
+            break;
+        memcpy(&type, header + HEADER_TYPE, sizeof(type));
+        memcpy(&bytes, header + HEADER_MEMORY, sizeof(bytes));
+        memcpy(&align, header + HEADER_ALIGN, sizeof(align));
+        if (type != PT_TLS)
+            continue;
+        align = align ? align : 1;
+        bytes = (bytes + align - 1) / align * align;
+        gdb_reply_to(gdb,
+                     text_hex(gdb->line.sent, gdb->registers.fs_base - bytes + offset, 16));
+        return;
+    }
+    gdb_reply(gdb, "E.The program has no thread-local storage.");
 }
 
 /* --- the rest */
 
+static bool announces(const char *packet, const char *feature)
+{
+    for (; *packet; packet++)
+        if (strncmp(packet, feature, strlen(feature)) == 0)
+            return true;
+    return false;
+}
+
 /* A new session: nothing of an older one, whose line dropped, may be left but the recording. */
 static void begin_session(struct gdb *gdb, const char *packet)
 {
-    static const char wanted[] = "swbreak+";
+    char *to = gdb->line.sent;
 
     gdb_breakpoints_forget(gdb);
-    gdb->swbreak = false;
-    for (; *packet; packet++)
-        gdb->swbreak |= strncmp(packet, wanted, sizeof(wanted) - 1) == 0;
-    gdb_reply(gdb, supported);
+    gdb->extended = gdb->catching = false;
+    gdb->swbreak = announces(packet, "swbreak+");
+    gdb->processes = announces(packet, "multiprocess+");
+    /*
+     * LLDB, which does not know swbreak, would take a program that stands at its entry for one
+     * that a dynamic loader still has to find the libraries of, and let it go on at once.
+     */
+    to = text_put(to, supported);
+    gdb_reply_to(gdb, text_put(to, gdb->swbreak ? ";qXfer:auxv:read+" : ""));
+}
+
+/* Who is there: nobody once the program has gone. */
+static bool threads(struct gdb *gdb, const char *packet)
+{
+    char *to = gdb->line.sent;
+
+    if (strcmp(packet, "qfThreadInfo") == 0 && !gdb->gone)
+        gdb_reply_to(gdb, gdb_put_thread(gdb, text_put(to, "m")));
+    else if (strcmp(packet, "qfThreadInfo") == 0 || strcmp(packet, "qsThreadInfo") == 0)
+        gdb_reply(gdb, "l");
+    else if (strcmp(packet, "qC") == 0 && !gdb->gone)
+        gdb_reply_to(gdb, gdb_put_thread(gdb, text_put(to, "QC")));
+    else if (strcmp(packet, "qAttached") == 0 || strncmp(packet, "qAttached:", 10) == 0)
+        gdb_reply(gdb, gdb->ran ? "0" : "1");
+    else
+        return false;
+    return true;
 }
 
 bool gdb_query(struct gdb *gdb, const char *packet)
 {
-    static const char *const fixed[][2] = {{"qfThreadInfo", "m1"},
-                                           {"qsThreadInfo", "l"},
-                                           {"qAttached", "1"},
-                                           {"qC", "QC1"},
-                                           {"qSymbol::", "OK"}};
-
-    if (text_word(&packet, "qSupported")) {
-        begin_session(gdb, packet);
-        return true;
-    }
     if (strcmp(packet, "QStartNoAckMode") == 0) {
         gdb_reply(gdb, "OK");
         gdb->line.no_ack = true;
         return true;
     }
-    if (text_word(&packet, "qXfer:")) {
-        transfer(gdb, packet);
-        return true;
-    }
-    if (text_word(&packet, "qRcmd,")) {
+    if (text_word(&packet, "qSupported"))
+        begin_session(gdb, packet);
+    else if (strcmp(packet, "qSymbol::") == 0)
+        gdb_reply(gdb, "OK");
+    else if (text_word(&packet, "qRcmd,"))
         monitor(gdb, packet);
-        return true;
-    }
-    for (unsigned i = 0; i < sizeof(fixed) / sizeof(fixed[0]); i++)
-        if (strcmp(packet, fixed[i][0]) == 0) {
-            gdb_reply(gdb, fixed[i][1]);
-            return true;
-        }
-    return record_packet(gdb, packet);
+    else if (text_word(&packet, "QCatchSyscalls:"))
+        gdb_reply(gdb, catch_calls(gdb, packet) ? "OK" : "E01");
+    else if (text_word(&packet, "qGetTLSAddr:"))
+        reply_tls(gdb, packet);
+    else
+        return threads(gdb, packet) || gdb_transfer_packet(gdb, packet) ||
+               gdb_host_packet(gdb, packet) || record_packet(gdb, packet);
+    return true;
 }

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * The registers as GDB numbers them on x86-64 where no operating system is named: 0-16 general
- * and RIP, 17-23 RFLAGS and selectors, 24-39 x87, 40-55 XMM, 56 MXCSR, 57 and 58 the bases of
- * FS and GS. Source: the GDB manual, "Standard Target Features"; SDM Vol. 1, "FXSAVE Area".
+ * The registers as harness/gdb/describe.c numbers them: 0-16 general and RIP, 17-23 RFLAGS and
+ * selectors, 24-39 x87, 40-55 XMM, 56 MXCSR, 57 Linux's orig_rax, 58 and 59 the bases of FS and
+ * GS. Source: the GDB manual, "Standard Target Features"; SDM Vol. 1, "FXSAVE Area".
  *
  * The program goes on with whatever is written here, by an IRET, an FXRSTOR and a WRMSR that
  * fault in ring 0 when a value is not allowed; so such values are refused or trimmed.
@@ -17,6 +17,7 @@ enum {
     FIRST_X87_CONTROL = 32,
     FIRST_XMM = 40,
     NUMBER_MXCSR = 56,
+    NUMBER_ORIG_RAX,
     NUMBER_FS_BASE,
     NUMBER_GS_BASE,
 };
@@ -55,6 +56,16 @@ static uint32_t full_tags(uint8_t used)
     return tags;
 }
 
+/* The reverse, as FXRSTOR takes it. */
+static uint8_t used_tags(uint32_t tags)
+{
+    uint8_t used = 0;
+
+    for (unsigned i = 0; i < 8; i++)
+        used |= (uint8_t)(((tags >> (2 * i) & 3) != 3) << i);
+    return used;
+}
+
 /* Where a register beyond the core ones lies; its size in *bytes, 0 = no such register. */
 static uint8_t *place(struct gdb_registers *r, unsigned number, unsigned *bytes)
 {
@@ -74,8 +85,17 @@ static uint8_t *place(struct gdb_registers *r, unsigned number, unsigned *bytes)
     return NULL;
 }
 
-static char *put_register(struct gdb_registers *r, unsigned number, char *to)
+/* Linux's own: the system call that the program is in, -1 outside. */
+static uint64_t orig_rax(const struct gdb *gdb)
 {
+    return gdb->stop.kind == GDB_CALLING || gdb->stop.kind == GDB_CALLED ? gdb->stop.number
+                                                                         : ~0ull;
+}
+
+static char *put_register(struct gdb *gdb, unsigned number, char *to)
+{
+    struct gdb_registers *r = &gdb->registers;
+    uint64_t call = orig_rax(gdb);
     uint32_t word = 0;
     unsigned bytes;
     uint8_t *at = place(r, number, &bytes);
@@ -84,6 +104,8 @@ static char *put_register(struct gdb_registers *r, unsigned number, char *to)
         return text_bytes(to, &r->core[number], core_bytes(number));
     if (at)
         return text_bytes(to, at, bytes);
+    if (number == NUMBER_ORIG_RAX)
+        return text_bytes(to, &call, 8);
     if (number == NUMBER_FS_BASE)
         return text_bytes(to, &r->fs_base, 8);
     if (number == NUMBER_GS_BASE)
@@ -158,10 +180,16 @@ static bool set_register(struct gdb *gdb, unsigned number, const uint8_t bytes[1
         r->fs_base = value;
         return true;
     }
+    /* GDB writes -1 with every jump, so that Linux restarts no system call; none is restarted.
+     */
+    if (number == NUMBER_ORIG_RAX)
+        return true;
     if (number < FIRST_X87_CONTROL || number >= FIRST_XMM)
         return number == NUMBER_GS_BASE && value == r->gs_base;
     number -= FIRST_X87_CONTROL;
-    if (control_at[number][0] != FX_TAGS) /* which are empty follows from the stack */
+    if (control_at[number][0] == FX_TAGS)
+        r->fx[FX_TAGS] = used_tags((uint32_t)value);
+    else
         memcpy(r->fx + control_at[number][0], bytes, control_at[number][1]);
     return true;
 }
@@ -173,7 +201,7 @@ static bool read_one(struct gdb *gdb, const char *packet)
 
     if (!text_number(&packet, &number) || *packet || number > NUMBER_GS_BASE)
         return false;
-    end = put_register(&gdb->registers, (unsigned)number, gdb->line.sent);
+    end = put_register(gdb, (unsigned)number, gdb->line.sent);
     if (!end)
         return false;
     gdb_reply_to(gdb, end);
@@ -220,7 +248,7 @@ bool gdb_registers_packet(struct gdb *gdb, const char *packet)
     switch (*packet++) {
     case 'g':
         for (unsigned i = 0; i < GDB_CORE_REGISTERS; i++)
-            to = put_register(&gdb->registers, i, to);
+            to = put_register(gdb, i, to);
         gdb_reply_to(gdb, to);
         return true;
     case 'p':

@@ -24,6 +24,30 @@ static bool time_is_up(void)
     return session.machine.deadline && tsc_read() > session.machine.deadline;
 }
 
+static bool open_program(const char *words, unsigned count)
+{
+    static struct elf_plan plan;
+    struct gdb_machine *m = &session.machine;
+
+    elf_plan(session.with->file, session.with->file_bytes, session.with->page_bytes, &plan);
+    m->program.reserved = session.with->reserved;
+    return program_open(&m->program, &plan, session.with->file, words, count);
+}
+
+static const char *restart(void *context, const char *words, unsigned count,
+                           struct gdb_registers *registers)
+{
+    struct gdb_machine *m = context;
+    bool good;
+
+    program_close(&m->program);
+    good = open_program(count ? words : session.options->words,
+                        count ? count : session.options->word_count);
+    if (good)
+        gdb_machine_registers(m, registers);
+    return good ? NULL : "the program and its words do not fit into the memory there is";
+}
+
 /* Nothing but the debugger's packets happens here, and it may take its time. */
 static void serve_all(void)
 {
@@ -32,6 +56,10 @@ static void serve_all(void)
     struct gdb_target target = gdb_machine_target;
 
     target.context = &session.machine;
+    target.restart = restart;
+    target.file = session.with->file;
+    target.file_bytes = session.with->file_bytes;
+    target.path = session.options->words;
     session.machine.gdb = gdb;
     gdb_machine_registers(&session.machine, &registers);
     gdb_init(gdb, &target, &registers, session.line->get, session.line->write, NULL);
@@ -45,17 +73,11 @@ static void serve_all(void)
 
 static uint64_t debug(void *arg)
 {
-    struct gdb_machine *m = &session.machine;
-    static struct elf_plan plan;
-
     (void)arg;
-    elf_plan(session.with->file, session.with->file_bytes, session.with->page_bytes, &plan);
-    m->program.reserved = session.with->reserved;
-    session.no_room = !program_open(&m->program, &plan, session.with->file,
-                                    session.options->words, session.options->word_count);
+    session.no_room = !open_program(session.options->words, session.options->word_count);
     if (!session.no_room)
         serve_all();
-    program_close(&m->program);
+    program_close(&session.machine.program);
     return 0;
 }
 

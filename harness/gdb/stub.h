@@ -17,6 +17,7 @@
 
 /* In GDB's own order. rax rbx rcx rdx rsi rdi rbp rsp r8..r15, then these. */
 enum {
+    GDB_RSP = 7,
     GDB_RIP = 16,
     GDB_RFLAGS,
     GDB_CS,
@@ -51,6 +52,8 @@ enum gdb_stop_kind {
     GDB_WATCHED,    /* by a debug register */
     GDB_INTERRUPTED,
     GDB_SIGNALLED, /* by an exception: code is the signal */
+    GDB_CALLING,   /* before a system call that gdb_catches wants; number says which */
+    GDB_CALLED,    /* behind it */
     GDB_EXITING,   /* about to exit, RIP at the system call: code is its exit code */
     GDB_LOST       /* its time is up, or it cannot be run */
 };
@@ -58,7 +61,17 @@ enum gdb_stop_kind {
 struct gdb_stop {
     enum gdb_stop_kind kind;
     uint8_t code;
+    uint32_t number; /* of a system call */
 };
+
+/* Pages of the program that lie together and are used alike. */
+struct gdb_mapping {
+    uint64_t start, end;
+    bool write, execute;
+};
+
+#define GDB_CATCHES 16u
+#define GDB_WORDS   4096u /* bytes of the words that a program is run with */
 
 struct gdb;
 
@@ -80,6 +93,17 @@ struct gdb_target {
     /* Debug register 0..3: execute 0, write 1, access 3 over 1, 2, 4 or 8 bytes; 0 = off. */
     bool (*watch)(void *context, unsigned number, uint64_t address, unsigned access,
                   unsigned bytes);
+    /* Behind or at an address, the next pages that ring 3 reaches; false: there are none. */
+    bool (*mapping)(void *context, uint64_t from, struct gdb_mapping *to);
+    /*
+     * Begins the program anew, with count words, the first its name; 0: with those that it had.
+     * NULL, or why not. *registers then say where it stands.
+     */
+    const char *(*restart)(void *context, const char *words, unsigned count,
+                           struct gdb_registers *registers);
+    const uint8_t *file; /* the program, and its name */
+    size_t file_bytes;
+    const char *path;
     void *context;
 };
 
@@ -97,6 +121,7 @@ struct gdb {
     void *get_context;
 
     struct gdb_registers registers;
+    uint64_t start_rsp; /* at the program's start: its words and vectors lie there */
     struct gdb_breakpoint breakpoints[GDB_BREAKPOINTS];
     struct btrace_log trace;
     uint64_t record_bytes; /* what Qbtrace-conf asked for */
@@ -105,10 +130,18 @@ struct gdb {
     bool attached; /* somebody listens */
     bool waiting;  /* a packet came while the program ran: it is in line.received */
     bool running;
-    bool swbreak; /* the debugger knows that stop reason */
-    bool ended;   /* nothing more to serve */
-    struct {
-        bool used;
+    bool swbreak;   /* the debugger knows that stop reason */
+    bool ended;     /* nothing more to serve */
+    bool reasons;   /* it takes a SIGTRAP without a reason for the breakpoint that lies there */
+    bool processes; /* threads are named with their process: multiprocess+ */
+    bool extended;  /* the debugger stays when the program has gone, and may run it again */
+    bool gone;      /* it has */
+    bool ran;       /* by vRun, so it is the debugger's */
+    bool catching, catching_all;
+    uint32_t catches[GDB_CATCHES];
+    unsigned catch_count;
+    struct gdb_watch {
+        unsigned users; /* several watchpoints may need the same piece */
         uint64_t address;
         uint8_t access, bytes;
     } watches[4];
@@ -126,6 +159,9 @@ void gdb_serve(struct gdb *gdb);
 /* While the program runs: true when the line wants it to stop. Safe in an interrupt handler. */
 bool gdb_poll(struct gdb *gdb);
 
+/* Whether the debugger wants a stop at this system call. */
+bool gdb_catches(const struct gdb *gdb, uint32_t number);
+
 /* While the program runs: what it wrote, for the debugger's console. */
 void gdb_output(struct gdb *gdb, const uint8_t *bytes, size_t count);
 
@@ -141,8 +177,28 @@ void gdb_reply_stop(struct gdb *gdb);
 bool gdb_query(struct gdb *gdb, const char *packet);
 bool gdb_registers_packet(struct gdb *gdb, const char *packet);
 bool gdb_breakpoint_packet(struct gdb *gdb, const char *packet);
-/* v packets, c, s, C, S. */
+/* qXfer: documents about the program, its trace and this stub. */
+bool gdb_transfer_packet(struct gdb *gdb, const char *packet);
+/* vFile: the program's file and what Linux says of its memory. */
+bool gdb_file_packet(struct gdb *gdb, const char *packet);
+/* What a debugger that is not GDB asks first. */
+bool gdb_host_packet(struct gdb *gdb, const char *packet);
+/* v packets, c, s, C, S, R, D, k. */
 bool gdb_resume_packet(struct gdb *gdb, const char *packet);
+
+/* The description of the registers; its text. */
+const char *gdb_target_text(void);
+/* Bytes of the auxiliary vector from the program's start on; how many. */
+size_t gdb_auxv(struct gdb *gdb, uint64_t offset, void *to, size_t room);
+/* An entry of it; false: it is not there. */
+bool gdb_auxv_entry(struct gdb *gdb, uint64_t type, uint64_t *value);
+/* Of the lines of /proc/PID/maps, up to room bytes from offset on. */
+size_t gdb_maps(struct gdb *gdb, uint64_t offset, char *to, size_t room);
+
+/* `p1.1` or `1`, as this debugger wants it. */
+char *gdb_put_thread(const struct gdb *gdb, char *to);
+/* Of what a debugger calls a thread: true for any and for the only one. */
+bool gdb_is_ours(const char *thread);
 
 /* The debugger moves RIP; false: not where a program can be. */
 bool gdb_jump(struct gdb *gdb, uint64_t address);
@@ -152,6 +208,8 @@ void gdb_breakpoints_remove(struct gdb *gdb);
 bool gdb_breakpoint_at(const struct gdb *gdb, uint64_t address);
 void gdb_breakpoints_forget(struct gdb *gdb);
 void gdb_record_end(struct gdb *gdb);
+/* The program stands at its start, anew. */
+void gdb_started(struct gdb *gdb);
 /* Runs without anybody who listens, until the end or until somebody comes. */
 void gdb_run_alone(struct gdb *gdb);
 

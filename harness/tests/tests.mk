@@ -164,10 +164,12 @@ test_journal_SRCS := $(UNIT)/test_journal.c harness/suite/journal.c harness/chec
     harness/check/verdict.c
 
 # The GDB server: its packets on a program that is none, and over TCP on one under ptrace.
-GDB_SRCS := $(addprefix harness/gdb/, packet.c text.c btrace.c registers.c breakpoint.c \
-    commands.c resume.c query.c)
-HOST_TESTS += test_gdb test_gdb_fuzz gdb_host traced_gdb
+GDB_SRCS := $(addprefix harness/gdb/, packet.c text.c btrace.c btrace_symbols.c registers.c \
+    describe.c breakpoint.c commands.c resume.c query.c documents.c files.c host.c)
+HOST_TESTS += test_gdb test_gdb_session test_gdb_trace test_gdb_fuzz gdb_host traced_gdb
 test_gdb_SRCS := $(UNIT)/test_gdb.c $(GDB_SRCS)
+test_gdb_session_SRCS := $(UNIT)/test_gdb_session.c $(GDB_SRCS)
+test_gdb_trace_SRCS := $(UNIT)/test_gdb_trace.c $(GDB_SRCS)
 test_gdb_fuzz_SRCS := $(UNIT)/fuzz_gdb.c $(GDB_SRCS)
 test_gdb_fuzz_CFLAGS := -DFUZZ_MAIN
 gdb_host_SRCS := $(FAKES)/gdb_host.c $(GDB_SRCS) harness/oracle/decode.c \

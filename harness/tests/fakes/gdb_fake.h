@@ -25,6 +25,9 @@ static struct fake {
     char out[FAKE_LINE]; /* what it gets */
     size_t out_bytes;
     struct btrace_branch ring[FAKE_RING];
+    uint32_t symbols[FAKE_RING + 1];
+    char words[64]; /* of the last restart */
+    unsigned word_count;
     /* The next runs: where each stops, and how. */
     struct gdb_stop stops[8];
     uint64_t stop_at[8];
@@ -71,7 +74,7 @@ static struct gdb_stop fake_resume(void *context, struct gdb *gdb, bool step)
     fake.stepped[run] = step;
     fake.int3_seen = fake.memory[0x10] == 0xCC;
     if (!fake.brief && gdb_poll(gdb))
-        return (struct gdb_stop){GDB_INTERRUPTED, 0};
+        return (struct gdb_stop){GDB_INTERRUPTED, 0, 0};
     if (gdb->trace.on)
         btrace_add(&gdb->trace, gdb->registers.core[GDB_RIP], fake.stop_at[run]);
     gdb->registers.core[GDB_RIP] = fake.stop_at[run];
@@ -83,7 +86,7 @@ static const char *fake_record(void *context, struct btrace_log *log, uint64_t b
 {
     (void)context;
     if (!fake.no_trace)
-        btrace_begin(log, fake.ring, FAKE_RING, bytes, pc);
+        btrace_begin(log, fake.ring, fake.symbols, FAKE_RING, bytes, pc);
     return fake.no_trace;
 }
 
@@ -107,6 +110,29 @@ static bool fake_watch(void *context, unsigned number, uint64_t address, unsigne
     (void)access;
     (void)bytes;
     return number < 4;
+}
+
+/* Its 8 KiB: a page of code, a page of data. */
+static bool fake_mapping(void *context, uint64_t from, struct gdb_mapping *to)
+{
+    uint64_t page = from < FAKE_BASE ? FAKE_BASE : from & ~0xFFFull;
+
+    (void)context;
+    *to = (struct gdb_mapping){page, page + 0x1000, page > FAKE_BASE, page == FAKE_BASE};
+    return page < FAKE_BASE + FAKE_BYTES;
+}
+
+static const char *fake_restart(void *context, const char *words, unsigned count,
+                                struct gdb_registers *registers)
+{
+    (void)context;
+    fake.word_count = count;
+    memset(fake.words, 0, sizeof(fake.words));
+    for (size_t at = 0; count > 0; count--, at += strlen(words + at) + 1)
+        if (at + strlen(words + at) < sizeof(fake.words))
+            strcpy(fake.words + at, words + at);
+    registers->core[GDB_RIP] = FAKE_BASE;
+    return NULL;
 }
 
 static int fake_get(void *context)
@@ -133,13 +159,18 @@ static inline void fake_start(void)
                                              .record = fake_record,
                                              .record_end = fake_record_end,
                                              .block_step = fake_block_step,
-                                             .watch = fake_watch};
+                                             .watch = fake_watch,
+                                             .mapping = fake_mapping,
+                                             .restart = fake_restart,
+                                             .file = (const uint8_t *)"\177ELF}#",
+                                             .file_bytes = 6,
+                                             .path = "/bin/prog"};
     struct gdb_registers registers = {.core = {[GDB_RIP] = FAKE_BASE, [GDB_RFLAGS] = 0x202}};
 
     memset(&fake, 0, sizeof(fake));
     for (unsigned i = 0; i < 8; i++) {
         fake.stop_at[i] = FAKE_BASE + 0x100 * (i + 1);
-        fake.stops[i] = (struct gdb_stop){GDB_STEPPED, 0};
+        fake.stops[i] = (struct gdb_stop){GDB_STEPPED, 0, 0};
     }
     gdb_init(&fake.gdb, &target, &registers, fake_get, fake_line, NULL);
 }

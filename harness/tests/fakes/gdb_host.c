@@ -34,6 +34,7 @@ static struct {
     int memory, listening, line;
     struct gdb gdb;
     struct btrace_branch ring[RING_MOST];
+    uint32_t symbols[RING_MOST + 1];
     bool block_step;
 } host = {.line = -1};
 
@@ -160,21 +161,21 @@ static bool step_one(struct user_regs_struct *u, struct gdb_stop *stop, bool *br
     *branch = false;
     decode(code, read_memory(NULL, u->rip, code, sizeof(code)), &d);
     if (d.branch == BRANCH_SYSCALL && (u->rax == CALL_EXIT || u->rax == CALL_EXIT_ALL)) {
-        *stop = (struct gdb_stop){GDB_EXITING, (uint8_t)u->rdi};
+        *stop = (struct gdb_stop){GDB_EXITING, (uint8_t)u->rdi, 0};
         return true;
     }
     if (ptrace(PTRACE_SINGLESTEP, host.child, NULL, NULL) != 0 ||
         waitpid(host.child, &status, 0) != host.child || !WIFSTOPPED(status) ||
         ptrace(PTRACE_GETREGS, host.child, NULL, u) != 0) {
-        *stop = (struct gdb_stop){GDB_LOST, 0};
+        *stop = (struct gdb_stop){GDB_LOST, 0, 0};
         return true;
     }
     if (code[0] == INT3) {
-        *stop = (struct gdb_stop){GDB_BREAKPOINT, 0};
+        *stop = (struct gdb_stop){GDB_BREAKPOINT, 0, 0};
         return true;
     }
     if (WSTOPSIG(status) != SIGTRAP) {
-        *stop = (struct gdb_stop){GDB_SIGNALLED, signal_for_gdb(WSTOPSIG(status))};
+        *stop = (struct gdb_stop){GDB_SIGNALLED, signal_for_gdb(WSTOPSIG(status)), 0};
         return true;
     }
     *branch = branched(&d, &before, u);
@@ -185,13 +186,13 @@ static bool step_one(struct user_regs_struct *u, struct gdb_stop *stop, bool *br
 
 static struct gdb_stop resume(void *context, struct gdb *gdb, bool step)
 {
-    struct gdb_stop stop = {GDB_STEPPED, 0};
+    struct gdb_stop stop = {GDB_STEPPED, 0, 0};
     struct user_regs_struct u;
     bool branch;
 
     (void)context;
     if (ptrace(PTRACE_GETREGS, host.child, NULL, &u) != 0)
-        return (struct gdb_stop){GDB_LOST, 0};
+        return (struct gdb_stop){GDB_LOST, 0, 0};
     put_registers(&gdb->registers, &u);
     ptrace(PTRACE_SETREGS, host.child, NULL, &u);
     for (unsigned steps = 1; !step_one(&u, &stop, &branch); steps++) {
@@ -215,7 +216,8 @@ static const char *record(void *context, struct btrace_log *log, uint64_t bytes,
         return "BTS is not available here";
     if (capacity < 2)
         capacity = 2;
-    btrace_begin(log, host.ring, capacity < RING_MOST ? capacity : RING_MOST, bytes, pc);
+    btrace_begin(log, host.ring, host.symbols, capacity < RING_MOST ? capacity : RING_MOST,
+                 bytes, pc);
     return NULL;
 }
 

@@ -298,7 +298,7 @@ def unusual(truth, start):
             "break leaf", "continue", "pc", "record goto end", "delete", "disconnect")
         again = server.gdb("p result", "pcs", "record stop", "tbreak finish", "continue", "pc",
                            "detach")
-    for want in (r"\* 1 +Thread 1 ", r"\.text, range 0x\w+ -- 0x\w+: matched",
+    for want in (r"\* 1 +Thread 1\.1 ", r"\.text, range 0x\w+ -- 0x\w+: matched",
                  r"\$1 = 22$", r"\$2 = 8$", "Value returned is",
                  'Could not write register "rip"', 'Could not write register "cs"',
                  'Could not write register "mxcsr"',
@@ -384,7 +384,7 @@ def nothing(truth, start):
     """No BTS: the reason reaches the user, and the rest works."""
     with start(extra=["--cpu", "Haswell"]) as server:
         said = server.gdb("record btrace bts", "tbreak finish", "continue", "pc", "kill")
-    demand(re.search("Could not enable branch tracing for Thread 1: .*BTS|DS", said),
+    demand(re.search("Could not enable branch tracing for Thread 1.1: .*BTS|DS", said),
            "GDB does not say why")
     same([row[0] for row in numbers(said, "PC")], [truth.symbol("finish")], "stopped at")
 
