@@ -65,11 +65,14 @@ size_t gdb_maps(struct gdb *gdb, uint64_t offset, char *to, size_t room)
 
 static bool is_maps(const char *name)
 {
-    uint64_t process;
+    uint64_t number;
 
-    /* Whatever number the debugger gives the only process. */
-    return text_word(&name, "/proc/") && text_number(&name, &process) &&
-           strcmp(name, "/maps") == 0;
+    /* Whatever numbers the debugger gives the only process and its thread. */
+    if (!text_word(&name, "/proc/") || !text_number(&name, &number))
+        return false;
+    if (text_word(&name, "/task/") && !text_number(&name, &number))
+        return false;
+    return strcmp(name, "/maps") == 0;
 }
 
 static void open_file(struct gdb *gdb, const char *packet)

@@ -233,6 +233,26 @@ static bool block_step(void *context, bool on)
     return true;
 }
 
+static bool mapping(void *context, uint64_t from, struct gdb_mapping *to)
+{
+    char path[32], line[512], kind[5];
+    unsigned long start, end;
+    bool found = false;
+    FILE *file;
+
+    (void)context;
+    snprintf(path, sizeof(path), "/proc/%d/maps", host.child);
+    file = fopen(path, "r");
+    while (file && !found && fgets(line, sizeof(line), file)) {
+        found = sscanf(line, "%lx-%lx %4s", &start, &end, kind) == 3 && end > from;
+        if (found)
+            *to = (struct gdb_mapping){start, end, kind[1] == 'w', kind[2] == 'x'};
+    }
+    if (file)
+        fclose(file);
+    return found;
+}
+
 static void start(char **words)
 {
     char path[32];
@@ -262,6 +282,7 @@ int main(int argc, char **argv)
         .record = record,
         .record_end = record_end,
         .block_step = block_step,
+        .mapping = mapping,
     };
     struct gdb_registers registers = {0};
     struct user_regs_struct u;
