@@ -85,8 +85,10 @@ class Session(threading.Thread):
 
 def debug(args, port):
     """GDB in the foreground; (status, reason)."""
-    words = [args.gdb, "-q", "-ex", "set remotetimeout 30",
-             "-ex", "target remote 127.0.0.1:%d" % port]
+    # Symbols are here, so nothing is looked for behind the line; code is read in large pieces.
+    words = [args.gdb, "-q", "-iex", "set sysroot", "-iex", "set dcache line-size 1024",
+             "-ex", "set remotetimeout 30", "-ex", "set remote exec-file " + args.program,
+             "-ex", "target extended-remote 127.0.0.1:%d" % port]
     for text in args.ex:
         words += ["-ex", text]
     words.append(args.program)

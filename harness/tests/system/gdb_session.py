@@ -121,7 +121,7 @@ class Server:
         self.log.close()
 
     def words(self, commands):
-        words = ["gdb", "-nx", "-q", "-batch", "-ex", "set pagination off", "-ex",
+        words = ["gdb", "-nx", "-q", "-batch", "-iex", "set sysroot", "-ex", "set pagination off", "-ex",
                  "set confirm off", "-ex", "set remotetimeout 20", "-ex",
                  "target remote 127.0.0.1:%d" % self.port]
         for text in commands:
