@@ -87,7 +87,7 @@ def debug(args, port):
     """GDB in the foreground; (status, reason)."""
     # Symbols are here, so nothing is looked for behind the line; code is read in large pieces.
     words = [args.gdb, "-q", "-iex", "set sysroot", "-iex", "set dcache line-size 1024",
-             "-ex", "set remotetimeout 30", "-ex", "set remote exec-file " + args.program,
+             "-ex", "set remotetimeout 30",
              "-ex", "target extended-remote 127.0.0.1:%d" % port]
     for text in args.ex:
         words += ["-ex", text]

@@ -121,8 +121,8 @@ class Server:
         self.log.close()
 
     def words(self, commands):
-        words = ["gdb", "-nx", "-q", "-batch", "-iex", "set sysroot", "-ex", "set pagination off", "-ex",
-                 "set confirm off", "-ex", "set remotetimeout 20", "-ex",
+        words = ["gdb", "-nx", "-q", "-batch", "-iex", "set sysroot", "-ex",
+                 "set pagination off", "-ex", "set confirm off", "-ex", "set remotetimeout 20", "-ex",
                  "target remote 127.0.0.1:%d" % self.port]
         for text in commands:
             words += ["-ex", "python " + PRINT[text] if text in PRINT else text]
