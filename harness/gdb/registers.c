@@ -180,8 +180,7 @@ static bool set_register(struct gdb *gdb, unsigned number, const uint8_t bytes[1
         r->fs_base = value;
         return true;
     }
-    /* GDB writes -1 with every jump, so that Linux restarts no system call; none is restarted.
-     */
+    /* GDB writes -1 with every jump, so that Linux restarts no call; none is restarted. */
     if (number == NUMBER_ORIG_RAX)
         return true;
     if (number < FIRST_X87_CONTROL || number >= FIRST_XMM)

@@ -274,7 +274,7 @@ static const char *restart(struct gdb *gdb, const char *words, unsigned count)
         return "E.The program cannot be run again.";
     gdb_record_end(gdb);
     why = gdb->target.restart(gdb->target.context, words, count, &gdb->registers);
-    gdb->gone = why != NULL;
+    gdb->gone = why;
     gdb->ran = true;
     if (!why)
         gdb_started(gdb);

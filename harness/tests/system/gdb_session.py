@@ -121,9 +121,10 @@ class Server:
         self.log.close()
 
     def words(self, commands):
-        words = ["gdb", "-nx", "-q", "-batch", "-iex", "set sysroot", "-ex",
-                 "set pagination off", "-ex", "set confirm off", "-ex", "set remotetimeout 20", "-ex",
-                 "target remote 127.0.0.1:%d" % self.port]
+        words = ["gdb", "-nx", "-q", "-batch", "-iex", "set sysroot"]
+        for text in ("set pagination off", "set confirm off", "set remotetimeout 20",
+                     "target remote 127.0.0.1:%d" % self.port):
+            words += ["-ex", text]
         for text in commands:
             words += ["-ex", "python " + PRINT[text] if text in PRINT else text]
         return words + [self.program]

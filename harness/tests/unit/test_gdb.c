@@ -243,7 +243,7 @@ static void watches_in_pieces(void)
     fake_start();
     EXPECT_STR(fake_answer("Z2,401019,3"), "OK");
     EXPECT_EQ(fake.gdb.watches[0].bytes, 1);
-    EXPECT_EQ(fake.gdb.watches[1].address, 0x40101a);
+    EXPECT_EQ(fake.gdb.watches[1].address, 0x40101A);
     EXPECT_EQ(fake.gdb.watches[1].bytes, 2);
     EXPECT_EQ(fake.gdb.watches[2].users, 0);
     /* 1, 2, 4 and 1 bytes: two of those are there, one more is free than needed less one. */
