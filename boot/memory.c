@@ -80,15 +80,15 @@ void *memory_pages(size_t bytes, size_t alignment)
     return remember(block, bytes);
 }
 
-void *memory_resident(size_t bytes, bool code)
+void *memory_resident(size_t bytes, enum resident_kind kind)
 {
     UINTN pages = (bytes + PAGE_BYTES - 1) / PAGE_BYTES;
-    EFI_PHYSICAL_ADDRESS found = FOUR_GIB - 1;
+    EFI_PHYSICAL_ADDRESS found = kind == RESIDENT_LOW ? TOP_OF_LOW_RAM - 1 : FOUR_GIB - 1;
+    EFI_MEMORY_TYPE type =
+        kind == RESIDENT_CODE ? EfiRuntimeServicesCode : EfiReservedMemoryType;
 
     /* Of the types that stay, firmware with no-execute data lets code run in this one. */
-    if (firmware_boot->AllocatePages(AllocateMaxAddress,
-                                     code ? EfiRuntimeServicesCode : EfiReservedMemoryType,
-                                     pages, &found) != EFI_SUCCESS)
+    if (firmware_boot->AllocatePages(AllocateMaxAddress, type, pages, &found) != EFI_SUCCESS)
         return NULL;
     memset((void *)(uintptr_t)found, 0, pages * PAGE_BYTES);
     return (void *)(uintptr_t)found;

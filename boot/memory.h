@@ -23,10 +23,11 @@ void *memory_pages_low(size_t bytes);
 void *memory_pages_kept(size_t bytes, size_t alignment);
 
 /*
- * Zeroed whole pages below 4 GiB of a type that an operating system leaves alone, for code or
- * for data; NULL when there is no room. memory_give_back takes them, or whole pages of them.
+ * Zeroed whole pages of a type that an operating system leaves alone, below 4 GiB, the low ones
+ * below 1 MiB; NULL when there is no room. memory_give_back takes them, or whole pages of them.
  */
-void *memory_resident(size_t bytes, bool code);
+enum resident_kind { RESIDENT_CODE, RESIDENT_DATA, RESIDENT_LOW };
+void *memory_resident(size_t bytes, enum resident_kind kind);
 void memory_give_back(void *block, size_t bytes);
 
 /*

@@ -15,6 +15,7 @@
 #include "boot/firmware.h"
 #include "boot/guard.h"
 #include "boot/memory.h"
+#include "boot/mp_services.h"
 #include "boot/provider.h"
 #include "boot/takeover.h"
 
@@ -29,24 +30,6 @@
 #include "hw/regs.h"
 #include "hw/trap.h"
 #include "hw/user.h"
-
-/* GNU-EFI has no header for the protocol. */
-#define MP_SERVICES_GUID                                                                       \
-    {                                                                                          \
-        0x3FDDA605, 0xA76E, 0x4F46,                                                            \
-        {                                                                                      \
-            0xAD, 0x29, 0x12, 0xF4, 0x53, 0x1B, 0x3D, 0x08                                     \
-        }                                                                                      \
-    }
-typedef void(EFIAPI *ap_procedure)(void *argument);
-struct mp_services {
-    EFI_STATUS(EFIAPI *get_number_of_processors)
-    (struct mp_services *self, UINTN *all, UINTN *enabled);
-    void *get_processor_info;
-    EFI_STATUS(EFIAPI *startup_all_aps)
-    (struct mp_services *self, ap_procedure procedure, BOOLEAN one_at_a_time, EFI_EVENT done,
-     UINTN microseconds, void *argument, UINTN **failed);
-};
 
 #define ARRIVAL_MS      2000
 #define ARRIVAL_MS_EACH 100 /* an emulated machine runs them one after the other */
@@ -74,19 +57,9 @@ static bool present; /* started and not sent home yet */
 
 uint64_t processors_tsc_khz;
 
-static struct mp_services *services(void)
-{
-    struct mp_services *mp = NULL;
-    EFI_GUID guid = MP_SERVICES_GUID;
-
-    if (firmware_boot->LocateProtocol(&guid, NULL, (void **)&mp) != EFI_SUCCESS)
-        return NULL;
-    return mp;
-}
-
 unsigned processors_enabled(void)
 {
-    struct mp_services *mp = services();
+    struct mp_services *mp = mp_services();
     UINTN all = 0, enabled = 0;
 
     if (!mp || mp->get_number_of_processors(mp, &all, &enabled) != EFI_SUCCESS || enabled == 0)
@@ -222,7 +195,7 @@ static void post_guard(void)
 
 static bool start_all(unsigned wanted)
 {
-    struct mp_services *mp = services();
+    struct mp_services *mp = mp_services();
 
     while (wanted_others + 1 < wanted && prepare(wanted_others + 1))
         wanted_others++;

@@ -11,6 +11,7 @@
 #include "boot/resident.h"
 
 #include "boot/memory.h"
+#include "boot/mp_services.h"
 
 #include "hw/irq.h"
 #include "hw/model/model.h"
@@ -35,9 +36,14 @@ struct part {
     uintptr_t start, end; /* start on a page */
 };
 
-static uint8_t *copy; /* of the first part; NULL: there is none */
-static void *block;   /* of the processor */
-static size_t block_bytes;
+#define LEAVE_MICROSECONDS 2000000
+
+static uint8_t *copy;   /* of the first part; NULL: there is none */
+static void *low_page;  /* where other processors start; NULL: there are none */
+static uint8_t *blocks; /* one for each processor, then what all share */
+static size_t block_bytes, shared_bytes;
+static size_t processors;
+static uint32_t apic_ids[MODEL_SEATS_MAX];
 static uint64_t top;
 
 static void find_parts(struct part parts[PARTS])
@@ -118,7 +124,7 @@ static bool make_copy(void)
     uintptr_t shift;
 
     find_parts(parts);
-    copy = memory_resident(span_bytes(parts), true);
+    copy = memory_resident(span_bytes(parts), RESIDENT_CODE);
     if (!copy)
         return false;
     shift = (uintptr_t)copy - parts[0].start;
@@ -129,40 +135,113 @@ static bool make_copy(void)
     return move_pointers(parts, shift);
 }
 
+/* A function of the model, in the copy. */
+#define COPIED(function) ((__typeof__(&(function)))((uintptr_t)(function) + copy_shift()))
+
+static uintptr_t copy_shift(void)
+{
+    return (uintptr_t)copy - (uintptr_t)__kept_text_start;
+}
+
+static size_t blocks_bytes(void)
+{
+    return processors * block_bytes + shared_bytes;
+}
+
+/* The parts of the copy, then the blocks, then the page below 1 MiB. */
+#define RANGES (PARTS + 2)
+
+static void find_ranges(struct model_range ranges[RANGES])
+{
+    struct part parts[PARTS];
+
+    find_parts(parts);
+    for (unsigned i = 0; i < PARTS; i++)
+        ranges[i] = (struct model_range){.start = parts[i].start + copy_shift(),
+                                         .bytes = page_end(parts[i].end) - parts[i].start,
+                                         .code = i < 2};
+    ranges[PARTS] = (struct model_range){.start = (uintptr_t)blocks, .bytes = blocks_bytes()};
+    ranges[PARTS + 1] =
+        (struct model_range){.start = (uintptr_t)low_page, .bytes = low_page ? PAGE_BYTES : 0};
+}
+
+/* Other processors come up inside the model, whenever the guest starts them. */
+static bool seat_processors(void)
+{
+    static struct model_seat seats[MODEL_SEATS_MAX];
+    struct model_range ranges[RANGES];
+
+    for (size_t i = 0; i < processors; i++)
+        seats[i] = (struct model_seat){apic_ids[i], blocks + i * block_bytes};
+    find_ranges(ranges);
+    return COPIED(model_stay)(&(struct model_stay){
+               .top_of_ram = top,
+               .seats = seats,
+               .seat_count = processors,
+               .low_page = low_page,
+               .shared = blocks + processors * block_bytes,
+               .shared_bytes = shared_bytes,
+               .kept = ranges,
+               .kept_count = RANGES,
+           }) == MODEL_OK;
+}
+
+static bool prepare_all(void)
+{
+    block_bytes = page_end(model_memory_bytes(top));
+    shared_bytes = 0;
+    if (processors > 1)
+        shared_bytes = model_shared_bytes(top, RANGES, processors * block_bytes);
+    blocks = memory_resident(blocks_bytes(), RESIDENT_DATA);
+    if (!blocks || !make_copy())
+        return false;
+    if (processors == 1)
+        return true;
+    low_page = memory_resident(PAGE_BYTES, RESIDENT_LOW);
+    return low_page && seat_processors();
+}
+
 const char *resident_prepare(uint64_t top_of_ram)
 {
-    const char *why = NULL;
-
     top = top_of_ram;
-    block_bytes = model_memory_bytes(top);
-    block = memory_resident(block_bytes, false);
-    if (!block || !make_copy())
-        why = "firmware has too little memory for the model to stay";
-    if (why)
-        resident_release();
-    return why;
+    processors = mp_apic_ids(apic_ids, MODEL_SEATS_MAX);
+    if (processors == 0)
+        processors = 1;
+    if (prepare_all())
+        return NULL;
+    resident_release();
+    return "firmware has too little memory for the model to stay";
 }
 
 size_t resident_bytes(void)
 {
-    struct part parts[PARTS];
-    size_t bytes = page_end(block_bytes);
+    struct model_range ranges[RANGES];
+    size_t bytes = 0;
 
-    find_parts(parts);
-    for (unsigned i = 0; i < PARTS; i++)
-        bytes += page_end(parts[i].end) - parts[i].start;
+    find_ranges(ranges);
+    for (unsigned i = 0; i < RANGES; i++)
+        bytes += ranges[i].bytes;
     return bytes;
+}
+
+size_t resident_processors(void)
+{
+    return processors;
 }
 
 bool resident_enter(void)
 {
-    uintptr_t shift = (uintptr_t)copy - (uintptr_t)__kept_text_start;
-    __typeof__(&model_enter) enter = (__typeof__(&model_enter))((uintptr_t)model_enter + shift);
     irqflags_t flags = irq_save();
-    bool inside = enter(block, block_bytes, top) == MODEL_OK;
+    bool inside = COPIED(model_enter)(blocks, block_bytes, top) == MODEL_OK;
 
     irq_restore(flags);
     return inside;
+}
+
+static void EFIAPI leave_there(void *argument)
+{
+    (void)argument;
+    model_leave();
 }
 
 void resident_leave(void)
@@ -171,19 +250,20 @@ void resident_leave(void)
 
     model_leave();
     irq_restore(flags);
+    /* Firmware wakes them by an INIT, which takes them out of the model, or in another way. */
+    if (processors > 1)
+        mp_run(leave_there, LEAVE_MICROSECONDS);
 }
 
 void resident_release(void)
 {
-    struct part parts[PARTS];
-    uintptr_t shift = (uintptr_t)copy - (uintptr_t)__kept_text_start;
+    struct model_range ranges[RANGES];
 
-    find_parts(parts);
-    for (unsigned i = 0; copy && i < PARTS; i++)
-        memory_give_back((void *)(parts[i].start + shift),
-                         page_end(parts[i].end) - parts[i].start);
-    if (block)
-        memory_give_back(block, page_end(block_bytes));
+    find_ranges(ranges);
+    for (unsigned i = copy ? 0 : PARTS; i < RANGES; i++)
+        if (ranges[i].start)
+            memory_give_back((void *)(uintptr_t)ranges[i].start, ranges[i].bytes);
     copy = NULL;
-    block = NULL;
+    low_page = NULL;
+    blocks = NULL;
 }

@@ -13,15 +13,19 @@
 #include <stdint.h>
 
 /*
- * Firmware mode. Copies the model as it is configured and allocates what the processor needs;
+ * Firmware mode. Copies the model as it is configured and allocates what all processors need;
  * NULL, or why not, and then nothing is left behind.
  */
 const char *resident_prepare(uint64_t top_of_ram);
 
-/* Bytes that stay. */
+/* Bytes that stay, and for how many processors. */
 size_t resident_bytes(void);
+size_t resident_processors(void);
 
-/* Firmware mode, into the model and out of it: firmware runs on as its guest. */
+/*
+ * Firmware mode, into the model and out of it: firmware runs on as its guest. Other processors
+ * enter when they are started.
+ */
 bool resident_enter(void);
 void resident_leave(void);
 

@@ -132,7 +132,8 @@ static EFI_STATUS start(const struct options *options, EFI_HANDLE program)
 {
     EFI_STATUS status;
 
-    console_print("# under: the model stays in %llu KiB; starting %s",
+    console_print("# under: the model stays, for %llu processors in %llu KiB; starting %s",
+                  (unsigned long long)resident_processors(),
                   (unsigned long long)(resident_bytes() / 1024), options->under);
     if (!resident_enter()) {
         firmware_boot->UnloadImage(program);

@@ -91,6 +91,9 @@ test_ds_range_SRCS := $(UNIT)/test_ds_range.c $(FAKE_SRCS) ds/range.c ds/layout.
 HOST_TESTS += test_net_text
 test_net_text_SRCS := $(UNIT)/test_net_text.c boot/net_text.c
 
+HOST_TESTS += test_model_refusal
+test_model_refusal_SRCS := $(UNIT)/test_model_refusal.c hw/model/processor/refusal.c
+
 HOST_TESTS += test_load_options
 test_load_options_SRCS := $(UNIT)/test_load_options.c boot/load_options.c
 

@@ -98,6 +98,33 @@ enum model_status model_enter(void *memory, size_t bytes, uint64_t top_of_ram);
  */
 void model_leave(void);
 
+/*
+ * Before the first model_enter(): the model is to stay under an operating system that starts
+ * the other processors itself, by INIT and SIPI. Each comes up inside the model, in the memory
+ * of its seat. Without this call a processor that receives an INIT leaves the model.
+ */
+#define MODEL_SEATS_MAX 256
+struct model_seat {
+    uint32_t apic_id;
+    void *memory; /* model_memory_bytes(), below 4 GiB */
+};
+struct model_range {
+    uint64_t start, bytes; /* whole pages */
+    bool code;             /* the guest may read it; the rest is hidden from it */
+};
+struct model_stay {
+    uint64_t top_of_ram;
+    const struct model_seat *seats; /* of all processors, the caller's too */
+    size_t seat_count;
+    void *low_page;                 /* below 1 MiB: where processors start */
+    void *shared;                   /* page-aligned */
+    size_t shared_bytes;            /* model_shared_bytes() */
+    const struct model_range *kept; /* what the guest is to be kept from */
+    size_t kept_count;
+};
+size_t model_shared_bytes(uint64_t top_of_ram, size_t kept_count, uint64_t kept_bytes);
+enum model_status model_stay(const struct model_stay *stay);
+
 /* Whether this processor runs inside the model now. */
 bool model_active(void);
 

@@ -29,6 +29,10 @@ class Session(boot_session.Session):
         fat.run("mcopy", "-i", self.volume, self.image, "::/suite/BOOTX64.EFI")
         self.put("suite/waymark.cfg", "".join(word + "\n" for word in second).encode())
 
+    def processors(self, count):
+        self.words = qemu.command(qemu.find_qemu({}), qemu.find_firmware({}), self.own,
+                                  self.volume, cpus=count)
+
     def expect_line(self, text):
         self.expect(text.encode() in self.serial, "'%s' is not on the serial line" % text)
 
@@ -52,6 +56,18 @@ def suite(session):
     """All of it, whatever it needs from a native processor."""
     session.two([PROGRAM], ["exit=debug", "provider=native", "profile=hardware"])
     session.judge(session.run(SUITE_SECONDS))
+
+
+def four(session):
+    """The same on four processors: firmware starts three by INIT and SIPI inside the model."""
+    session.processors(4)
+    session.two([PROGRAM], ["exit=debug", "provider=native", "profile=hardware", "cpus=4"])
+    log = session.run(SUITE_SECONDS)
+    session.judge(log)
+    alone = [result.name for result in log.results
+             if result.verdict == "skip" and "no second processor" in result.reason]
+    session.expect(not alone, "skipped for want of processors: %s" % alone)
+    session.expect_line("# under: the model stays, for 4 processors in ")
 
 
 def words(session):
@@ -82,6 +98,14 @@ def ends(session):
     session.expect_line("# under: /suite/BOOTX64.EFI has ended (success), the model too")
 
 
+def ends_two(session):
+    """The other processor leaves the model as well: the firmware still can call upon it."""
+    session.processors(2)
+    session.two([PROGRAM], ["exit=return", "provider=native", "cpus=2", ONE_CHECK])
+    session.run()
+    session.expect_line("# under: /suite/BOOTX64.EFI has ended (success), the model too")
+
+
 def missing(session):
     session.options(["under=/no/such.efi", "exit=debug"])
     session.expect_refused(session.run(), "under=/no/such.efi: cannot be read from the volume "
@@ -108,7 +132,7 @@ def twice(session):
 
 
 CASES = {case.__name__: case for case in (
-    suite, words, defect, gate, ends, missing, not_efi, no_svm, twice)}
+    suite, four, words, defect, gate, ends, ends_two, missing, not_efi, no_svm, twice)}
 
 
 def main(name, build, own):

@@ -2,6 +2,7 @@
 /* Exits that happen whether the guest is traced or not. */
 #include "hw/model/emulate/emulate.h"
 #include "hw/model/host/host.h"
+#include "hw/model/host/stay.h"
 #include "hw/model/perfmon/perfmon.h"
 #include "hw/model/trial/defect.h"
 
@@ -108,6 +109,11 @@ void handle_exit(struct model_cpu *cpu)
     case EXIT_DR_READ ... EXIT_DR_READ + 15:
     case EXIT_DR_WRITE ... EXIT_DR_WRITE + 15:
         debug_register_exit(cpu, code >= EXIT_DR_WRITE);
+        break;
+    case EXIT_INVALID:
+        machine_refused(cpu);
+    case EXIT_NESTED:
+        nested_exit(cpu);
         break;
     case EXIT_SHUTDOWN:
         machine_shutdown();

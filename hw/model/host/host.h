@@ -9,6 +9,14 @@
 #define HYPERCALL_MAGIC 0x57616C6Bu
 enum { HYPERCALL_LEAVE = 1, HYPERCALL_STATS = 2 };
 
+/* block.c - the processor in its memory; its tables with four levels */
+struct model_cpu *processor_build(void *memory, uint64_t top_of_ram);
+uint64_t processor_long_tables(const struct model_cpu *cpu);
+
+/* enter.c - this processor becomes the host, GIF = 0; then it runs the guest for ever */
+void processor_claim(struct model_cpu *cpu);
+void host_loop(struct model_cpu *cpu);
+
 _Noreturn void leave_guest(struct model_cpu *cpu);
 
 enum fetch { FETCH_DECODED, FETCH_UNDEFINED, FETCH_FAULT };

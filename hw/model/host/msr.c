@@ -8,6 +8,7 @@
  */
 #include "hw/model/bts/bts.h"
 #include "hw/model/host/host.h"
+#include "hw/model/host/stay.h"
 #include "hw/model/perfmon/perfmon.h"
 #include "hw/model/trial/defect.h"
 #include "hw/model/trial/feature_gate.h"
@@ -254,6 +255,8 @@ bool msr_write(struct model_cpu *cpu, uint32_t index, uint64_t value)
         return ds_area_write(cpu, value);
     case MSR_MISC_ENABLE:
         return misc_enable_write(cpu, value);
+    case MSR_X2APIC_ICR:
+        return apic_command_write(cpu, value);
     case MSR_EFER:
         return efer_write(cpu, value);
     }

@@ -16,6 +16,21 @@ void machine_window(struct model_cpu *cpu, bool interrupts)
     machine_window_open(cpu, interrupts);
 }
 
+static void remember_entry(struct model_cpu *cpu)
+{
+    const struct vmcb_save *save = &cpu->vmcb->save;
+
+    cpu->entry = (struct entry_state){.rip = save->rip,
+                                      .efer = save->efer,
+                                      .cr0 = save->cr0,
+                                      .cr3 = save->cr3,
+                                      .cr4 = save->cr4,
+                                      .dr6 = save->dr6,
+                                      .dr7 = save->dr7,
+                                      .event = cpu->vmcb->control.event,
+                                      .cs_attributes = save->cs.attributes};
+}
+
 void machine_run(struct model_cpu *cpu)
 {
     struct vmcb *vmcb = cpu->vmcb;
@@ -33,6 +48,7 @@ void machine_run(struct model_cpu *cpu)
         write_dr0(cpu->stop_at);
     if (cpu->stop_armed || watching)
         write_dr7(vmcb->save.dr7);
+    remember_entry(cpu);
     machine_enter(cpu);
     if (cpu->stop_armed || watching)
         write_dr7(DR7_DISARMED);

@@ -61,6 +61,12 @@ struct bare_state {
     uint64_t efer;
 };
 
+/* What VMRUN looks at, as it was before the last entry. */
+struct entry_state {
+    uint64_t rip, efer, cr0, cr3, cr4, dr6, dr7, event;
+    uint16_t cs_attributes;
+};
+
 struct model_cpu {
     /* Known to svm.asm by offset. */
     uint64_t gpr[16]; /* of the guest, in encoding order */
@@ -118,6 +124,7 @@ struct model_cpu {
     uint8_t held_bytes[24], held_count;
     uint64_t record_count;
     uint64_t random; /* for a defect */
+    struct entry_state entry;
     struct model_stats stats;
 
     /* branch_stack.c */
@@ -223,6 +230,7 @@ void machine_save_hidden(struct model_cpu *cpu); /* FS, GS, TR, LDTR, SYSCALL MS
 void machine_load_hidden(struct model_cpu *cpu);
 void machine_unblock_nmi(void);
 _Noreturn void machine_shutdown(void);
+_Noreturn void machine_refused(struct model_cpu *cpu);
 _Noreturn void machine_panic(struct model_cpu *cpu, const char *reason, uint64_t detail);
 
 #endif

@@ -2,6 +2,7 @@
 /* The hidden state in the VMCB, and the last words of a model that cannot go on. */
 #include "hw/model/processor/cpu.h"
 #include "hw/model/processor/insns.h"
+#include "hw/model/processor/refusal.h"
 #include "hw/model/processor/svm.h"
 
 #define SERIAL_PORT  0x3F8
@@ -73,6 +74,19 @@ _Noreturn void machine_panic(struct model_cpu *cpu, const char *reason, uint64_t
         put_number(" info=", cpu->vmcb->control.exit_info1);
         put_number(",", cpu->vmcb->control.exit_info2);
     }
+    put_text("\r\n");
+    machine_shutdown();
+}
+
+_Noreturn void machine_refused(struct model_cpu *cpu)
+{
+    struct refusal refusal = refusal_find(&cpu->entry, cpu->physical_bits);
+
+    put_text("\r\n# model: VMRUN refuses the guest: ");
+    put_text(refusal.field ? refusal.field : "a field not known, CR4");
+    put_number("=", refusal.value);
+    put_number(" rip=", cpu->entry.rip);
+    put_number(" event=", cpu->entry.event);
     put_text("\r\n");
     machine_shutdown();
 }

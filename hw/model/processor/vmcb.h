@@ -111,6 +111,7 @@ enum {
     INTERCEPT2_SKINIT = 1 << 6
 };
 
+#define EXIT_INVALID (~0ull) /* VMRUN found a state that it does not enter */
 enum exit_code {
     EXIT_DR_READ = 0x20,
     EXIT_DR_WRITE = 0x30,
@@ -127,7 +128,8 @@ enum exit_code {
     EXIT_SHUTDOWN = 0x7F,
     EXIT_VMRUN = 0x80,
     EXIT_VMMCALL = 0x81,
-    EXIT_SKINIT = 0x86
+    EXIT_SKINIT = 0x86,
+    EXIT_NESTED = 0x400 /* nested page fault */
 };
 
 enum { EVENT_EXCEPTION = 3 << 8, EVENT_ERROR_CODE = 1 << 11 };

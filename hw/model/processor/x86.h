@@ -32,6 +32,8 @@
 
 #define CR0_PE   (1ull << 0)
 #define CR0_WP   (1ull << 16)
+#define CR0_NW   (1ull << 29)
+#define CR0_CD   (1ull << 30)
 #define CR0_PG   (1ull << 31)
 #define CR4_DE   (1ull << 3)
 #define CR4_PSE  (1ull << 4)
@@ -46,7 +48,9 @@
 #define EFER_LMA   (1ull << 10)
 #define EFER_NXE   (1ull << 11)
 #define EFER_SVME  (1ull << 12)
+#define EFER_LMSLE (1ull << 13)
 #define EFER_FFXSR (1ull << 14)
+#define EFER_TCE   (1ull << 15)
 
 /* SDM Vol. 4, "Architectural MSRs"; APM Vol. 2, "SVM Related MSRs". */
 #define MSR_APIC_BASE         0x0000001Bu
@@ -59,6 +63,7 @@
 #define MSR_LBR_SELECT        0x000001C8u
 #define MSR_LBR_TOP           0x000001C9u
 #define MSR_DEBUGCTL          0x000001D9u
+#define MSR_PAT               0x00000277u
 #define MSR_FIXED_COUNTER     0x00000309u
 #define MSR_PERF_CAPABILITIES 0x00000345u
 #define MSR_FIXED_CONTROL     0x0000038Du
@@ -74,6 +79,7 @@
 #define MSR_LBR_FROM          0x00000680u
 #define MSR_LBR_TO            0x000006C0u
 #define MSR_X2APIC            0x00000800u
+#define MSR_X2APIC_ICR        0x00000830u
 #define MSR_EFER              0xC0000080u
 #define MSR_STAR              0xC0000081u
 #define MSR_VM_CR             0xC0010114u
