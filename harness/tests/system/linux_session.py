@@ -113,7 +113,7 @@ def words(session):
 
 def driver(session):
     """intel_bts: each branch of five programs, in order; and how perf decodes them."""
-    session.linux(listed("perf record --per-thread -e intel_bts//u -o %s.data %s >%s.out" % (
+    session.linux(listed("perf record -BN --per-thread -e intel_bts//u -o %s.data %s >%s" % (
         words[0], " ".join(words), words[0]) for words in PROGRAMS), "--tools", "perf",
         files=[session.program(words[0]) for words in PROGRAMS])
     total = crossings = dropped = 0

@@ -41,6 +41,11 @@ bool recording_wanted(const struct model_cpu *cpu)
     return record_enabled(cpu) && !(level_is_off(cpu, 0) && level_is_off(cpu, 3));
 }
 
+bool record_silent(const struct model_cpu *cpu, unsigned cpl)
+{
+    return !record_enabled(cpu) || level_is_off(cpu, cpl);
+}
+
 bool record_filtered(const struct model_cpu *cpu, const struct transfer *t)
 {
     bool old_off = level_is_off(cpu, t->cpl_before), new_off = level_is_off(cpu, t->cpl_after);

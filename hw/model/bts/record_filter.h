@@ -11,4 +11,7 @@ bool record_enabled(const struct model_cpu *cpu);
 /* Whether the filters by level keep the transfer out. */
 bool record_filtered(const struct model_cpu *cpu, const struct transfer *t);
 
+/* Whether nothing that stays within this level is recorded. */
+bool record_silent(const struct model_cpu *cpu, unsigned cpl);
+
 #endif

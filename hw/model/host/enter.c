@@ -111,6 +111,7 @@ static void step_on(struct model_cpu *cpu)
 {
     uint64_t debugctl = cpu->debugctl;
 
+    cpu->coast_over = false;
     for (unsigned i = 0; i < 32 && cpu->debugctl == debugctl; i++)
         step(cpu);
 }
@@ -120,7 +121,8 @@ void host_loop(struct model_cpu *cpu)
     for (;;) {
         if (cpu->interrupt_causes)
             interrupt_send(cpu);
-        bool stepping = must_step(cpu);
+        bool coasting = must_step(cpu) && coast_possible(cpu);
+        bool stepping = must_step(cpu) && !coasting;
         if (stepping != cpu->stepping) {
             if (stepping)
                 step_begin(cpu);
@@ -129,6 +131,8 @@ void host_loop(struct model_cpu *cpu)
         }
         if (stepping) {
             step_on(cpu);
+        } else if (coasting) {
+            coast(cpu);
         } else {
             machine_run(cpu);
             handle_exit(cpu);

@@ -30,6 +30,10 @@ void step(struct model_cpu *cpu);
 void step_begin(struct model_cpu *cpu);
 void step_end(struct model_cpu *cpu);
 
+/* coast.c - a kernel that nothing looks at */
+bool coast_possible(const struct model_cpu *cpu);
+void coast(struct model_cpu *cpu);
+
 /* exit.c, intercepted.c, msr.c, cpuid.c */
 void handle_exit(struct model_cpu *cpu);
 void raise_at_exit(struct model_cpu *cpu, enum vector vector, uint32_t error);

@@ -95,6 +95,7 @@ struct model_cpu {
     uint64_t dr[4], dr6, dr7; /* valid while stepping */
 
     bool stepping;      /* instructions are looked at one by one */
+    bool coast_over;    /* a kernel on its own has come to where it may leave ring 0 */
     bool shadow;        /* of STI or MOV SS: no interrupt before the next instruction */
     bool halted;        /* waits for an interrupt */
     bool from_legacy;   /* the instruction being carried out is not 64-bit code */
