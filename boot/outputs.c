@@ -25,8 +25,8 @@ static bool open_place(struct serial_place place, uint32_t baud, const char *tab
     bool good = serial_open(place, baud);
     char text[48];
 
-    fmt(text, sizeof(text), "%s%s%s0x%llx", table, *table ? " " : "",
-        place.in_memory ? "memory " : "", (unsigned long long)place.address);
+    fmt(text, sizeof(text), "%s%s%s0x%lx", table, *table ? " " : "",
+        place.in_memory ? "memory " : "", place.address);
     add(good ? found : missing, text);
     return good;
 }

@@ -106,16 +106,10 @@ static void unexpected(struct trap_frame *f)
     /* A fault while reporting a fault: the lines that are out must do. */
     if (++depth > 2)
         halt();
-    console_print("# vector=%llu error=%llx rip=%llx cs=%llx rflags=%llx rsp=%llx cr2=%llx",
-                  (unsigned long long)f->vector, (unsigned long long)f->error,
-                  (unsigned long long)f->rip, (unsigned long long)f->cs,
-                  (unsigned long long)f->rflags, (unsigned long long)f->rsp,
-                  (unsigned long long)cr2_read());
-    console_print("# rax=%llx rbx=%llx rcx=%llx rdx=%llx rsi=%llx rdi=%llx rbp=%llx",
-                  (unsigned long long)f->rax, (unsigned long long)f->rbx,
-                  (unsigned long long)f->rcx, (unsigned long long)f->rdx,
-                  (unsigned long long)f->rsi, (unsigned long long)f->rdi,
-                  (unsigned long long)f->rbp);
+    console_print("# vector=%lu error=%lx rip=%lx cs=%lx rflags=%lx rsp=%lx cr2=%lx", f->vector,
+                  f->error, f->rip, f->cs, f->rflags, f->rsp, cr2_read());
+    console_print("# rax=%lx rbx=%lx rcx=%lx rdx=%lx rsi=%lx rdi=%lx rbp=%lx", f->rax, f->rbx,
+                  f->rcx, f->rdx, f->rsi, f->rdi, f->rbp);
     suite_abort("none", (unsigned)f->vector, f->rip);
 }
 

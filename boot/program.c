@@ -64,8 +64,8 @@ static const char *read_program(const struct options *options)
     length = bytes;
     file = bytes < UINT32_MAX ? memory_pages(bytes, PAGE_BYTES) : NULL;
     if (!file) {
-        fmt(line, sizeof(line), "%s has %llu bytes: no memory for that", options->program,
-            (unsigned long long)bytes);
+        fmt(line, sizeof(line), "%s has %lu bytes: no memory for that", options->program,
+            bytes);
         return line;
     }
     status = volume_read(path, file, &length);

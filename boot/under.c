@@ -132,9 +132,8 @@ static EFI_STATUS start(const struct options *options, EFI_HANDLE program)
 {
     EFI_STATUS status;
 
-    console_print("# under: the model stays, for %llu processors in %llu KiB; starting %s",
-                  (unsigned long long)resident_processors(),
-                  (unsigned long long)(resident_bytes() / 1024), options->under);
+    console_print("# under: the model stays, for %lu processors in %lu KiB; starting %s",
+                  resident_processors(), resident_bytes() / 1024, options->under);
     if (!resident_enter()) {
         firmware_boot->UnloadImage(program);
         return refuse(options, EFI_UNSUPPORTED, "the model cannot be entered");

@@ -22,8 +22,7 @@ static void print_rate(const char *name, uint64_t events, uint64_t ticks)
     if (ticks == 0 || khz == 0)
         out_line("# bench %s=unknown", name);
     else
-        out_line("# bench %s=%llu per_second", name,
-                 (unsigned long long)(events * khz / ticks * 1000));
+        out_line("# bench %s=%lu per_second", name, events * khz / ticks * 1000);
 }
 
 /* Runs a workload in ring 0 under these DEBUGCTL bits; returns the ticks it took. */

@@ -37,8 +37,7 @@ static void print_ns(struct run *run, const char *name, unsigned count)
 {
     uint64_t ps = median(run, count);
 
-    out_line("# bench session.%s=%llu.%03llu ns", name, (unsigned long long)(ps / 1000),
-             (unsigned long long)(ps % 1000));
+    out_line("# bench session.%s=%lu.%03lu ns", name, ps / 1000, ps % 1000);
 }
 
 static void time_calls(struct run *run)

@@ -75,8 +75,7 @@ void run_held(struct run *run)
 
 bool run_expect_eq(struct run *run, uint64_t got, uint64_t want, const char *what)
 {
-    return EXPECT(run, got == want, "%s: got %llx, want %llx", what, (unsigned long long)got,
-                  (unsigned long long)want);
+    return EXPECT(run, got == want, "%s: got %lx, want %lx", what, got, want);
 }
 
 void run_stop(struct run *run)

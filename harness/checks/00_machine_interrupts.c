@@ -74,7 +74,7 @@ CHECK("hw.irq.ring3", SOFTWARE, "", NEED_NOTHING)
     EXPECT(run,
            seen.frame.rip >= ring3_address(ring3_spin) &&
                seen.frame.rip <= ring3_address(ring3_spin_end),
-           "RIP %llx is outside the loop", (unsigned long long)seen.frame.rip);
+           "RIP %lx is outside the loop", seen.frame.rip);
     EXPECT_EQ(run, frame.rcx, 0, "turns of the loop left");
     EXPECT(run, !apic_isr_test(VECTOR_TEST), "the vector is still in service");
     ring3_close(&r);
@@ -214,7 +214,7 @@ CHECK("hw.nmi.ring3", SOFTWARE, "", NEED_NOTHING)
     EXPECT(run,
            n.seen.frame.rip >= ring3_address(ring3_spin) &&
                n.seen.frame.rip <= ring3_address(ring3_spin_end),
-           "RIP %llx is outside the loop", (unsigned long long)n.seen.frame.rip);
+           "RIP %lx is outside the loop", n.seen.frame.rip);
     ring3_close(&r);
 }
 

@@ -100,7 +100,7 @@ CHECK("hw.trap.privileged", SOFTWARE, "DCTL-03", NEED_NOTHING)
                    p->offset)) {
             EXPECT_EQ(run, seen.frame.rip, rip, "RIP");
             EXPECT(run, seen.frame.error == p->error || emulators_gate_error(&seen, p),
-                   "error code %llx, want %x", (unsigned long long)seen.frame.error, p->error);
+                   "error code %lx, want %x", seen.frame.error, p->error);
         }
     }
     ring3_close(&r);

@@ -33,8 +33,7 @@ static void run_all(struct run *run, unsigned ring)
         if (!workload_possible(w, ring) || (w->flags & WORKLOAD_TRACED))
             continue;
         EXPECT(run, guest_run(trace_guest(run), &r) == GUEST_RETURNED,
-               "%s: end %u, vector %llu at %llx", w->name, r.end,
-               (unsigned long long)r.frame.vector, (unsigned long long)r.frame.rip);
+               "%s: end %u, vector %lu at %lx", w->name, r.end, r.frame.vector, r.frame.rip);
         EXPECT(run, !(w->flags & WORKLOAD_FAULTS) == !r.faults, "%s: %u faults", w->name,
                r.faults);
         EXPECT(run, interrupted(w) == (r.interrupts_taken > 0), "%s: %u interrupts", w->name,

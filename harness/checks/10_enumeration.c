@@ -146,8 +146,8 @@ CHECK("bts.enum.capability_fields", MUST, "ENUM-08", NEED_BTS)
     broker_raw_read_debugctl(&back);
     broker_resync();
     EXPECT(run, !(capabilities & PERF_CAP_FREEZE_SMM) == !(back & DEBUGCTL_FREEZE_WHILE_SMM),
-           "IA32_PERF_CAPABILITIES is %llx, and FREEZE_WHILE_SMM reads back as %llx",
-           (unsigned long long)capabilities, (unsigned long long)back);
+           "IA32_PERF_CAPABILITIES is %lx, and FREEZE_WHILE_SMM reads back as %lx",
+           capabilities, back);
     if (capabilities & PERF_CAP_FULL_WIDTH)
         EXPECT_EQ(run, msr_read_try(MSR_IA32_A_PMC0, &back), 0, "vector of RDMSR IA32_A_PMC0");
     run_observe(run, "bts.lbr-format", "%u", format);
@@ -185,7 +185,6 @@ CHECK("bts.enum.pebs_unavailable", MUST, "ENUM-02", NEED_BTS)
     vector = msr_write_try(MSR_IA32_PEBS_ENABLE, 1);
     msr_read_try(MSR_IA32_PEBS_ENABLE, &back);
     EXPECT(run, vector == VECTOR_GP || (vector == 0 && back == 0),
-           "PEBS is unavailable: vector %d, and IA32_PEBS_ENABLE is %llx", vector,
-           (unsigned long long)back);
+           "PEBS is unavailable: vector %d, and IA32_PEBS_ENABLE is %lx", vector, back);
     msr_write_try(MSR_IA32_PEBS_ENABLE, 0);
 }

@@ -43,8 +43,7 @@ CHECK("bts.debugctl.bits_read_back", MUST, "DCTL-01 ENUM-10", NEED_BTS)
     uint64_t back;
 
     for (unsigned i = 0; i < sizeof(sets) / sizeof(sets[0]); i++) {
-        EXPECT(run, probe(sets[i], &back) == 0, "setting %llx faults",
-               (unsigned long long)sets[i]);
+        EXPECT(run, probe(sets[i], &back) == 0, "setting %lx faults", sets[i]);
         EXPECT_EQ(run, back, sets[i], "IA32_DEBUGCTL");
     }
     EXPECT_EQ(run, broker_shadow(), 0, "the broker's view after the probes");
@@ -91,14 +90,13 @@ CHECK("bts.debugctl.reserved_bits", MUST, "DCTL-02", NEED_BTS)
                "bit %u is reserved, but setting it does not raise #GP", bit);
         EXPECT_EQ(run, code, 0, "error code of #GP for a reserved bit");
         broker_raw_read_debugctl(&back);
-        EXPECT(run, back == DEBUGCTL_BTINT, "bit %u: the register changed to %llx", bit,
-               (unsigned long long)back);
+        EXPECT(run, back == DEBUGCTL_BTINT, "bit %u: the register changed to %lx", bit, back);
         /* One bad bit spoils a write that is otherwise good. */
         broker_resync();
         for (unsigned i = 0; i < sizeof(companions) / sizeof(companions[0]); i++)
             EXPECT(run, probe(companions[i] | value, &back) == VECTOR_GP && back == 0,
-                   "bit %u with bits %llx: no #GP, or some are set: %llx", bit,
-                   (unsigned long long)companions[i], (unsigned long long)back);
+                   "bit %u with bits %lx: no #GP, or some are set: %lx", bit, companions[i],
+                   back);
     }
 }
 
@@ -123,7 +121,7 @@ CHECK("bts.debugctl.conditional_bits", CHARACTERISE, "DCTL-02 DCTL-11", NEED_BTS
         run_observe(run, bits[i].name, vector ? "gp" : back & bits[i].bit ? "keep" : "drop");
         /* Whatever the answer is, no other bit may come with it. */
         EXPECT(run, (vector == 0 || vector == VECTOR_GP) && (back & ~bits[i].bit) == 0,
-               "%s: vector %d, register %llx", bits[i].name, vector, (unsigned long long)back);
+               "%s: vector %d, register %lx", bits[i].name, vector, back);
     }
 }
 
@@ -136,15 +134,15 @@ CHECK("bts.debugctl.freeze_smm_bit", CHARACTERISE, "DCTL-02 ENUM-08", NEED_BTS)
 
     msr_read_try(MSR_IA32_PERF_CAPABILITIES, &capabilities);
     if (capabilities & PERF_CAP_FREEZE_SMM) {
-        EXPECT(run, vector == 0 && back == bit, "announced: vector %d and then %llx", vector,
-               (unsigned long long)back);
+        EXPECT(run, vector == 0 && back == bit, "announced: vector %d and then %lx", vector,
+               back);
         if (!gate_close(run, "no-freeze-smm"))
             return;
         vector = probe(bit, &back);
     }
     run_observe(run, "bts.bit-14", vector ? "gp" : back ? "keep" : "drop");
     EXPECT(run, (vector == 0 || vector == VECTOR_GP) && (back & ~bit) == 0,
-           "vector %d, register %llx", vector, (unsigned long long)back);
+           "vector %d, register %lx", vector, back);
 }
 
 /* Both FREEZE bits come with performance monitoring: enumerated means that they read back. */
@@ -156,14 +154,14 @@ CHECK("bts.debugctl.freeze_bits", CHARACTERISE, "DCTL-02 ENUM-10", NEED_BTS)
     int vector = probe(freeze, &back);
 
     if (enumerated)
-        EXPECT(run, vector == 0 && back == freeze, "enumerated: vector %d and then %llx",
-               vector, (unsigned long long)back);
+        EXPECT(run, vector == 0 && back == freeze, "enumerated: vector %d and then %lx", vector,
+               back);
     if (enumerated && gate_close(run, "no-perfmon"))
         vector = probe(freeze, &back);
     if (!cpu_has_pdcm() || cpu_perfmon_version() < 2)
         run_observe(run, "bts.freeze-absent", vector ? "gp" : back ? "keep" : "drop");
     EXPECT(run, (vector == 0 || vector == VECTOR_GP) && (back & ~freeze) == 0,
-           "vector %d, register %llx", vector, (unsigned long long)back);
+           "vector %d, register %lx", vector, back);
 }
 
 /* A guest that could set any bit once locked up its host: fault or faithful, nothing else. */
@@ -180,7 +178,7 @@ CHECK("bts.debugctl.fault_or_faithful", MUST, "DCTL-01 DCTL-02", NEED_BTS)
             continue;
         vector = probe(value, &back);
         EXPECT(run, vector == VECTOR_GP || (vector == 0 && back == value),
-               "bit %u: vector %d and then %llx", bit, vector, (unsigned long long)back);
+               "bit %u: vector %d and then %lx", bit, vector, back);
     }
 }
 

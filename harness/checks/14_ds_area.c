@@ -52,8 +52,7 @@ CHECK("bts.ds_area.read_back", MUST, "DCTL-06 DCTL-09", NEED_BTS)
     uint64_t back;
 
     for (unsigned i = 0; i < sizeof(values) / sizeof(values[0]); i++) {
-        EXPECT(run, probe(values[i], &back) == 0, "writing %llx faults",
-               (unsigned long long)values[i]);
+        EXPECT(run, probe(values[i], &back) == 0, "writing %lx faults", values[i]);
         EXPECT_EQ(run, back, values[i], "IA32_DS_AREA");
     }
     broker_resync();
@@ -68,8 +67,8 @@ CHECK("bts.ds_area.non_canonical", MUST, "DCTL-07", NEED_BTS)
 
     for (unsigned i = 0; i < sizeof(values) / sizeof(values[0]); i++) {
         broker_raw_write_ds_area(0x1000);
-        EXPECT(run, probe(values[i], &back) == VECTOR_GP, "writing %llx does not raise #GP",
-               (unsigned long long)values[i]);
+        EXPECT(run, probe(values[i], &back) == VECTOR_GP, "writing %lx does not raise #GP",
+               values[i]);
         EXPECT_EQ(run, back, 0x1000, "IA32_DS_AREA after the fault");
     }
     broker_resync();

@@ -29,8 +29,7 @@ static const char *write_bits(struct run *run, uint64_t bits)
     broker_raw_read_debugctl(&back);
     broker_resync();
     EXPECT(run, vector == 0 || vector == VECTOR_GP, "WRMSR raised vector %d", vector);
-    EXPECT(run, vector == 0 || back == 0, "a write that faulted left %llx",
-           (unsigned long long)back);
+    EXPECT(run, vector == 0 || back == 0, "a write that faulted left %lx", back);
     return vector ? "gp" : back & bits ? "keep" : "drop";
 }
 
@@ -73,8 +72,8 @@ CHECK("bts.gate.unavailable", MUST, "ENUM-02", NEED_BTS)
 
         broker_raw_read_debugctl(&back);
         broker_resync();
-        EXPECT(run, vector != 0 || !(back & bit), "bit %llx can be set, though unavailable",
-               (unsigned long long)bit);
+        EXPECT(run, vector != 0 || !(back & bit), "bit %lx can be set, though unavailable",
+               bit);
     }
     expect_refused(run, DS_PROBE_BTS_UNAVAILABLE);
 }

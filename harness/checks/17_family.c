@@ -51,8 +51,7 @@ static size_t jumps_stored(struct run *run, struct trace *t, uint64_t bits)
 
     t->area->bts_index = t->base;
     NEED(run, broker_raw_write_ds_area((uint64_t)(uintptr_t)t->area) == 0, "area refused");
-    EXPECT(run, broker_raw_write_debugctl(bits) == 0, "bits %llx fault",
-           (unsigned long long)bits);
+    EXPECT(run, broker_raw_write_debugctl(bits) == 0, "bits %lx fault", bits);
     __asm__ volatile("lea 2f(%%rip), %[from]\n\t"
                      "1: dec %[left]\n\t"
                      "2: jnz 1b"
@@ -93,8 +92,8 @@ CHECK("bts.family.netburst_bits", MUST, "DCTL-05", NEED_NOTHING)
         broker_raw_read_debugctl(&back);
         broker_raw_write_debugctl(0);
         if (value <= DEBUGCTLA_BTS_OFF_USR)
-            EXPECT(run, vector == 0 && back == value, "bit %u: vector %d and then %llx", bit,
-                   vector, (unsigned long long)back);
+            EXPECT(run, vector == 0 && back == value, "bit %u: vector %d and then %lx", bit,
+                   vector, back);
         else
             EXPECT(run, vector == VECTOR_GP, "bit %u is reserved: vector %d", bit, vector);
     }

@@ -96,10 +96,9 @@ CHECK("bts.layout.reread_at_enable", MUST, "LAY-08", NEED_BTS)
     }
     for (uint64_t b = t.base; b < half; b++)
         REQUIRE(run, *(uint8_t *)(uintptr_t)b == CANARY_BYTE,
-                "a record went below the new base, to offset %llx",
-                (unsigned long long)(b - t.base));
+                "a record went below the new base, to offset %lx", b - t.base);
     EXPECT(run, t.area->bts_index >= half && t.area->bts_index <= t.end,
-           "the index %llx is outside the new buffer", (unsigned long long)t.area->bts_index);
+           "the index %lx is outside the new buffer", t.area->bts_index);
 }
 
 /* Stores to the area while the trace runs: read again for every record, or cached? */

@@ -45,10 +45,10 @@ CHECK("bts.record.fields", MUST, "REC-01 GEN-03", NEED_BTS)
     raw = (const uint64_t *)(uintptr_t)t.base;
     REQUIRE(run, t.count == count, "%zu records, want %zu", t.count, count);
     for (size_t i = 0; i < count; i++, raw += 3) {
-        EXPECT(run, raw[0] == e[i].from, "record %zu: quadword 0 is %llx, want from %llx", i,
-               (unsigned long long)raw[0], (unsigned long long)e[i].from);
-        EXPECT(run, raw[1] == e[i].to, "record %zu: quadword 1 is %llx, want to %llx", i,
-               (unsigned long long)raw[1], (unsigned long long)e[i].to);
+        EXPECT(run, raw[0] == e[i].from, "record %zu: quadword 0 is %lx, want from %lx", i,
+               raw[0], e[i].from);
+        EXPECT(run, raw[1] == e[i].to, "record %zu: quadword 1 is %lx, want to %lx", i, raw[1],
+               e[i].to);
     }
 }
 
@@ -67,8 +67,8 @@ CHECK("bts.record.flags", CHARACTERISE, "REC-03 REC-04", NEED_BTS)
         all &= t.records[i].flags;
         predicted += (t.records[i].flags & BTS_FLAGS_PREDICTED) != 0;
     }
-    run_observe(run, "bts.flags-or", "%llx", (unsigned long long)any);
-    run_observe(run, "bts.flags-and", "%llx", (unsigned long long)all);
+    run_observe(run, "bts.flags-or", "%lx", any);
+    run_observe(run, "bts.flags-and", "%lx", all);
     run_observe(run, "bts.predicted-bit",
                 predicted == 0         ? "0"
                 : predicted == t.count ? "1"
@@ -130,7 +130,6 @@ CHECK("bts.record.sign_extended", MUST, "REC-06", NEED_BTS)
     REQUIRE(run, t.count == count, "%zu records, want %zu", t.count, count);
     for (size_t i = 0; i < count; i++)
         EXPECT(run, t.records[i].from == edges[i].from && t.records[i].to == edges[i].to,
-               "record %zu: %llx -> %llx, want %llx -> %llx", i,
-               (unsigned long long)t.records[i].from, (unsigned long long)t.records[i].to,
-               (unsigned long long)edges[i].from, (unsigned long long)edges[i].to);
+               "record %zu: %lx -> %lx, want %lx -> %lx", i, t.records[i].from, t.records[i].to,
+               edges[i].from, edges[i].to);
 }

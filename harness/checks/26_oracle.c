@@ -150,8 +150,8 @@ CHECK("oracle.steps", SOFTWARE, "", NEED_NOTHING)
     struct oracle oracle = witness_follow(run, r.workload, 1000);
 
     EXPECT_EQ(run, oracle.steps, bare, "steps with and without a decoder");
-    EXPECT(run, bare >= 2002 && bare < 2020, "%llu steps for 1001 rounds of two instructions",
-           (unsigned long long)bare);
+    EXPECT(run, bare >= 2002 && bare < 2020, "%lu steps for 1001 rounds of two instructions",
+           bare);
 }
 
 CHECK("oracle.edges.bounded", SOFTWARE, "", NEED_NOTHING)

@@ -52,8 +52,8 @@ CHECK("bts.event.cr2_kept", MUST, "GEN-06", NEED_BTS)
         trace_guest(run);
         cr2_write(mark);
         trace_workload(&t, trace_find(run, others[i]), 3, NULL);
-        EXPECT(run, cr2_read() == mark, "%s, no page fault, left %llx in CR2", others[i],
-               (unsigned long long)cr2_read());
+        EXPECT(run, cr2_read() == mark, "%s, no page fault, left %lx in CR2", others[i],
+               cr2_read());
         run_deferred_now(run);
     }
 }

@@ -94,8 +94,7 @@ static const char *records_of(struct run *run, const struct detour *d)
         if (t.records[i].to != trace_vector_entry(d->second))
             continue;
         EXPECT(run, seconds < want && t.records[i].from == sources[seconds],
-               "record %zu: vector %u from %llx", i, d->second,
-               (unsigned long long)t.records[i].from);
+               "record %zu: vector %u from %lx", i, d->second, t.records[i].from);
         seconds++;
     }
     EXPECT(run, seconds == want, "%zu records of vector %u for %zu faults", seconds, d->second,
@@ -271,7 +270,7 @@ CHECK("bts.event.interrupt_in_long_repeat", MUST, "GEN-05 GEN-02", NEED_BTS)
         EXPECT(run,
                t.records[i].from != own.repeat ||
                    t.records[i].to == trace_vector_entry(VECTOR_TIMER),
-               "record %zu leads from the REP to %llx", i, (unsigned long long)t.records[i].to);
+               "record %zu leads from the REP to %lx", i, t.records[i].to);
         recorded += t.records[i].to == trace_vector_entry(VECTOR_TIMER) &&
                     t.records[i].from == own.repeat;
     }

@@ -105,8 +105,8 @@ static void expect_targets(struct run *run, const struct workload *w, const stru
 
     EXPECT(run, s->count == count, "%s: %u traps for %zu branches", w->name, s->count, count);
     for (size_t i = 0; i < count && i < s->count; i++)
-        if (!EXPECT(run, s->rip[i] == want[i], "%s: trap %zu at %llx, want %llx", w->name, i,
-                    (unsigned long long)s->rip[i], (unsigned long long)want[i]))
+        if (!EXPECT(run, s->rip[i] == want[i], "%s: trap %zu at %lx, want %lx", w->name, i,
+                    s->rip[i], want[i]))
             return;
     EXPECT_EQ(run, s->without_bs, 0, "traps with DR6.BS clear");
     EXPECT_EQ(run, s->with_btf, 0, "traps with BTF still set");
@@ -228,8 +228,7 @@ CHECK("bts.block_step.across_interrupt", CHARACTERISE, "BTF-04", NEED_BTS)
             target = e[i].to;
     }
     REQUIRE(run, s.count >= 1, "no debug exception");
-    EXPECT(run, s.rip[0] >= behind && s.rip[0] <= target, "first trap at %llx",
-           (unsigned long long)s.rip[0]);
+    EXPECT(run, s.rip[0] >= behind && s.rip[0] <= target, "first trap at %lx", s.rip[0]);
     run_observe(run, "bts.btf-int",
                 s.rip[0] == behind   ? "at-return"
                 : s.rip[0] == target ? "next-branch"
@@ -249,9 +248,8 @@ CHECK("bts.block_step.wishes", MUST, "BTF-02 DCTL-01", NEED_BTS)
         guest_run(trace_guest(run), &r); /* its handler of #DB tells the broker nothing */
         broker_set(BROKER_BLOCK_STEP, next);
         broker_raw_read_debugctl(&now);
-        EXPECT(run, (now & DEBUGCTL_BTF) == next, "%s between %llx and %llx leaves %llx",
-               r.workload->name, (unsigned long long)before, (unsigned long long)next,
-               (unsigned long long)now);
+        EXPECT(run, (now & DEBUGCTL_BTF) == next, "%s between %lx and %lx leaves %lx",
+               r.workload->name, before, next, now);
         broker_clear(BROKER_BLOCK_STEP);
     }
 }

@@ -105,17 +105,14 @@ static void combinations(struct run *run, unsigned ring)
         struct outcome got = try_bits(run, bits, ring);
 
         EXPECT(run, got.inside == (stores && !off ? all : 0),
-               "bits %llx: %zu records inside, want %llu", (unsigned long long)bits, got.inside,
-               (unsigned long long)(stores && !off ? all : 0));
+               "bits %lx: %zu records inside, want %lu", bits, got.inside,
+               stores && !off ? all : 0);
         if (silent)
-            EXPECT(run, got.total == 0, "bits %llx: %zu records, want none",
-                   (unsigned long long)bits, got.total);
+            EXPECT(run, got.total == 0, "bits %lx: %zu records, want none", bits, got.total);
         if (!stores || silent)
-            EXPECT(run, !got.requested, "bits %llx: an interrupt was requested",
-                   (unsigned long long)bits);
+            EXPECT(run, !got.requested, "bits %lx: an interrupt was requested", bits);
         if (stores && !off && (bits & DEBUGCTL_BTINT))
-            EXPECT(run, got.requested, "bits %llx: no interrupt was requested",
-                   (unsigned long long)bits);
+            EXPECT(run, got.requested, "bits %lx: no interrupt was requested", bits);
         drain_pending();
     }
     trap_set(VECTOR_PMI, before.handler, before.arg);
@@ -153,8 +150,8 @@ static void filtered_kind(struct run *run, const struct workload *w, unsigned ri
         EXPECT(run,
                t.records[i].from < place.low || t.records[i].from >= place.high ||
                    t.records[i].to < place.low || t.records[i].to >= place.high,
-               "%s in ring %u: record %zu, from %llx, in spite of the filter", w->name, ring, i,
-               (unsigned long long)t.records[i].from);
+               "%s in ring %u: record %zu, from %lx, in spite of the filter", w->name, ring, i,
+               t.records[i].from);
     if (ring == 0)
         EXPECT(run, t.count == 0, "%s in ring 0: %zu records in spite of BTS_OFF_OS", w->name,
                t.count);

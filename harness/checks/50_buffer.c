@@ -81,9 +81,8 @@ CHECK("bts.buffer.circular", MUST, "BUF-02 CPL-01", NEED_BTS)
             EXPECT(run,
                    t.records[t.count - i].from == e[edges - i].from &&
                        t.records[t.count - i].to == e[edges - i].to,
-                   "%zu slots: record %zu from the newest is %llx -> %llx", sizes[s], i,
-                   (unsigned long long)t.records[t.count - i].from,
-                   (unsigned long long)t.records[t.count - i].to);
+                   "%zu slots: record %zu from the newest is %lx -> %lx", sizes[s], i,
+                   t.records[t.count - i].from, t.records[t.count - i].to);
         EXPECT_EQ(run, (t.index - t.base) % RECORD, 0, "index is on a record");
         EXPECT_EQ(run, (t.index - t.base) / RECORD % sizes[s], edges % sizes[s],
                   "index modulo the size");
@@ -104,7 +103,7 @@ CHECK("bts.buffer.wrap_moment", CHARACTERISE, "BUF-03", NEED_BTS)
     made = loop(&t, (unsigned)(64 - made + 1));
     NEED(run, made == 64, "the loop made %zu records", made);
     EXPECT(run, t.index == t.base || t.index == t.end,
-           "index %llx is neither the base nor the maximum", (unsigned long long)t.index);
+           "index %lx is neither the base nor the maximum", t.index);
     run_observe(run, "bts.wrap", t.index == t.base ? "after" : "before");
 }
 
@@ -204,8 +203,8 @@ CHECK("bts.buffer.full", CHARACTERISE, "BUF-10", NEED_BTS)
     NEED(run, made > 34 && made < 60, "the loop made %zu records", made);
     first_kept = slot(&t, 0)->from == (uint64_t)(uintptr_t)ds_bracket_call;
     last_newest = slot(&t, 31)->to == (uint64_t)(uintptr_t)ds_bracket_return;
-    EXPECT(run, t.index >= t.base && t.index <= t.end, "the index %llx left the buffer",
-           (unsigned long long)t.index);
+    EXPECT(run, t.index >= t.base && t.index <= t.end, "the index %lx left the buffer",
+           t.index);
     trace_expect_untouched(&t, "after the buffer was full");
     run_observe(run, "bts.full",
                 !first_kept   ? "wrap"
@@ -266,7 +265,7 @@ CHECK("bts.buffer.base_is_for_the_wrap", CHARACTERISE, "BUF-14", NEED_BTS)
               "from of the first record, at the index");
     run_observe(run, "bts.wrap-target",
                 t.index == t.base + (made - 4) * RECORD ? "base" : "first-index");
-    EXPECT(run, t.index < t.end, "the index %llx did not wrap", (unsigned long long)t.index);
+    EXPECT(run, t.index < t.end, "the index %lx did not wrap", t.index);
 }
 
 /* 24 does not divide 4096: some record straddles each page border, and frames are scattered. */
@@ -379,5 +378,5 @@ CHECK("bts.buffer.slow_down", CHARACTERISE, "BUF-16", NEED_BTS)
                 traced / (plain | 1) >= COST_HEAVY ? "heavy" : "ordinary");
     while (plain && times < 1u << 20 && traced / plain >= 2 * times)
         times *= 2;
-    run_observe(run, "bts.slow-down", "%llu times or more", (unsigned long long)times);
+    run_observe(run, "bts.slow-down", "%lu times or more", times);
 }

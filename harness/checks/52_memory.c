@@ -376,7 +376,7 @@ CHECK("bts.memory.watched", CHARACTERISE, "MEM-13", NEED_BTS)
     loop(&t, 10);
     dr7_write(DR7_FIXED);
     EXPECT(run, watch.hits <= 1 && (!watch.hits || watch.dr6 & DR6_B0),
-           "%u debug exceptions, DR6 %llx", watch.hits, (unsigned long long)watch.dr6);
+           "%u debug exceptions, DR6 %lx", watch.hits, watch.dr6);
     run_observe(run, "bts.buffer-watch", watch.hits ? "db" : "none");
     trace_collect(&t);
     trace_expect_sources(&t);

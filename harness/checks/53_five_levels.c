@@ -75,16 +75,13 @@ static void judge(struct run *run, const struct trace *t, const struct walk *wal
     const struct bts_record *r = (const struct bts_record *)(uintptr_t)t->base;
     uint64_t fn = (uint64_t)(uintptr_t)loop + higher;
 
-    EXPECT(run, walk->from - fn < PAGE_BYTES, "the loop ran at %llx",
-           (unsigned long long)walk->from);
+    EXPECT(run, walk->from - fn < PAGE_BYTES, "the loop ran at %lx", walk->from);
     EXPECT_EQ(run, t->area->bts_index, t->base + higher + (TURNS + 1) * sizeof(*r), "index");
     EXPECT(run, r[0].from == (uint64_t)(uintptr_t)ds_bracket_call && r[0].to == fn,
-           "the call leads from %llx to %llx", (unsigned long long)r[0].from,
-           (unsigned long long)r[0].to);
+           "the call leads from %lx to %lx", r[0].from, r[0].to);
     for (unsigned i = 1; i < TURNS; i++)
         EXPECT(run, r[i].from == walk->from && r[i].to == walk->to,
-               "record %u leads from %llx to %llx", i, (unsigned long long)r[i].from,
-               (unsigned long long)r[i].to);
+               "record %u leads from %lx to %lx", i, r[i].from, r[i].to);
     EXPECT_EQ(run, r[TURNS].to, (uint64_t)(uintptr_t)ds_bracket_return, "to of the return");
 }
 
@@ -118,8 +115,7 @@ CHECK("bts.five_levels.beyond", MUST, "MEM-01 REC-06 DCTL-08", NEED_BTS | NEED_L
     go(run, &found);
     broker_resync();
     for (unsigned i = 0; i < 2; i++) {
-        NEED(run, error[i] == DS_OK, "the trace at %llx is refused",
-             (unsigned long long)places[i]);
+        NEED(run, error[i] == DS_OK, "the trace at %lx is refused", places[i]);
         judge(run, &t[i], &walk[i], places[i]);
     }
 }

@@ -72,8 +72,7 @@ CHECK("bts.memory.space_end", CHARACTERISE, "MEM-14", NEED_BTS)
         at++;
     EXPECT_EQ(run, at, PAGE_BYTES - 2 * RECORD, "first byte of the page that was written");
     EXPECT(run, slots[0].from == (uint64_t)(uintptr_t)ds_bracket_call || slots[0].to == back,
-           "the first slot leads from %llx to %llx", (unsigned long long)slots[0].from,
-           (unsigned long long)slots[0].to);
+           "the first slot leads from %lx to %lx", slots[0].from, slots[0].to);
     run_observe(run, "bts.space-end",
                 slots[1].to == back   ? "stored"
                 : slots[0].to == back ? "wraps"

@@ -134,8 +134,7 @@ static void lossless(struct run *run, uint32_t lvt, unsigned vector)
     open_drained(run, &d, &t, lvt);
     run_drained(&d, w, argument);
     taken = take_out_interrupts(&t, vector);
-    EXPECT(run, d.pmi.claimed >= 10, "%llu interrupts claimed",
-           (unsigned long long)d.pmi.claimed);
+    EXPECT(run, d.pmi.claimed >= 10, "%lu interrupts claimed", d.pmi.claimed);
     EXPECT_EQ(run, taken, d.pmi.claimed, "interrupts in the trace, against those claimed");
     EXPECT_EQ(run, d.pmi.lost + d.pmi.bad, 0, "drains that lost records");
     EXPECT_EQ(run, d.pmi.foreign, 0, "interrupts that were nobody's");
@@ -169,8 +168,7 @@ static void arrival(struct run *run, uint32_t lvt, unsigned vector)
     trace_workload(&t, trace_find(run, "bench.loop"), 3, &r);
     REQUIRE(run, log.count == 1, "%u interrupts, want one", log.count);
     EXPECT_EQ(run, log.cs & 3, 3, "CPL that was interrupted");
-    EXPECT(run, log.rip >= place.low && log.rip < place.high, "saved RIP %llx",
-           (unsigned long long)log.rip);
+    EXPECT(run, log.rip >= place.low && log.rip < place.high, "saved RIP %lx", log.rip);
     for (size_t i = 0; i < t.count && !found; i++)
         found = t.records[i].to == trace_vector_entry(vector) && t.records[i].from == log.rip;
     EXPECT(run, found, "no record from the saved RIP to the handler's entry");
@@ -199,6 +197,6 @@ CHECK("bts.pmi.ring3.foreign", SOFTWARE, "INT-05", NEED_BTS)
     EXPECT_EQ(run, d.pmi.foreign, 1, "foreign interrupts counted");
     EXPECT_EQ(run, d.pmi.claimed, 0, "interrupts claimed although the index is at the base");
     run_drained(&d, trace_find(run, "bench.loop"), 600);
-    EXPECT(run, d.pmi.claimed >= 2, "after a foreign interrupt %llu were claimed",
-           (unsigned long long)d.pmi.claimed);
+    EXPECT(run, d.pmi.claimed >= 2, "after a foreign interrupt %lu were claimed",
+           d.pmi.claimed);
 }

@@ -217,8 +217,7 @@ CHECK("smp.session.refused", SOFTWARE, "", NEED_BTS | NEED_SMP)
         sessions_error(run, parts[i].ds.error, DS_OK, "request");
         EXPECT_EQ(run, parts[i].bad, 0, "wrong errors or changed registers");
         EXPECT(run, before[i].ds.debugctl && parts[i].ds.debugctl == before[i].ds.debugctl,
-               "IA32_DEBUGCTL %llx, was %llx", (unsigned long long)parts[i].ds.debugctl,
-               (unsigned long long)before[i].ds.debugctl);
+               "IA32_DEBUGCTL %lx, was %lx", parts[i].ds.debugctl, before[i].ds.debugctl);
         EXPECT_EQ(run, parts[i].ds.area, before[i].ds.area, "IA32_DS_AREA");
         EXPECT(run, session_status(parts[i].ds.id, &status) == DS_OK && status.cpu == i,
                "the session of processor %u is gone", i);

@@ -185,8 +185,8 @@ CHECK("smp.task.own_ring", SOFTWARE, "", NEED_BTS | NEED_DS_CPL | NEED_SMP)
         tasks_look(&rings[i], ring, held);
         EXPECT_EQ(run, rings[i].foreign, 0, "records of another task");
         EXPECT_EQ(run, rings[i].wrong_marks, 0, "marks of another task");
-        EXPECT(run, !rings[i].own || rings[i].marks > 0, "%llu records without a mark",
-               (unsigned long long)rings[i].own);
+        EXPECT(run, !rings[i].own || rings[i].marks > 0, "%lu records without a mark",
+               rings[i].own);
     }
     /* A task that did not get its turn in time says nothing, neither way. */
     if (!all_seen(rings, n))
@@ -257,8 +257,8 @@ static void await_end(struct tasks *t, struct task *task)
         uint64_t slices = *(const volatile uint64_t *)&task->slices;
 
         NEED(run, tsc_read() - start < limit,
-             "no end in time: state %u on processor %u, %llu slices of %u ticks", task->state,
-             task->cpu, (unsigned long long)slices, t->schedule.slice_ticks);
+             "no end in time: state %u on processor %u, %lu slices of %u ticks", task->state,
+             task->cpu, slices, t->schedule.slice_ticks);
         if (slices - lengthened > 50) {
             lengthen(t);
             lengthened = slices;

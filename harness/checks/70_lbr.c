@@ -256,10 +256,9 @@ CHECK("bts.lbr.beside_tr", MUST, "LBR-01", NEED_BTS)
     both &= pair;
     if (old && !bare) {
         EXPECT(run, both != 0, "neither LBR nor TR stays set, model %x", cpu->model);
-        run_detail(run, "model %x under a hypervisor: LBR and TR read back as %llx", cpu->model,
-                   (unsigned long long)both);
+        run_detail(run, "model %x under a hypervisor: LBR and TR read back as %lx", cpu->model,
+                   both);
         return;
     }
-    EXPECT(run, (both == pair) == !old, "LBR and TR: %llx, model %x", (unsigned long long)both,
-           cpu->model);
+    EXPECT(run, (both == pair) == !old, "LBR and TR: %lx, model %x", both, cpu->model);
 }

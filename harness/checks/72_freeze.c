@@ -87,7 +87,7 @@ static void need_freeze(struct run *run, uint64_t bit)
         broker_clear(BROKER_FREEZE);
         return;
     }
-    run_skip(run, "the control bit %llx cannot be set", (unsigned long long)bit);
+    run_skip(run, "the control bit %lx cannot be set", bit);
     run_stop(run);
 }
 
@@ -148,12 +148,11 @@ static void expect_frozen(struct run *run, const struct found *on, const struct 
     EXPECT(run,
            on->late.top == on->early.top && on->late.from == on->early.from &&
                on->late.to == on->early.to,
-           "the frozen stack moved in the handler: newest from %llx, then %llx",
-           (unsigned long long)on->early.from, (unsigned long long)on->late.from);
+           "the frozen stack moved in the handler: newest from %lx, then %lx", on->early.from,
+           on->late.from);
     /* The delivery itself may be the last that got in, nothing behind it. */
     EXPECT(run, on->late.from >= place.low && on->late.from < place.high,
-           "the newest entry comes from %llx, not from what was interrupted",
-           (unsigned long long)on->late.from);
+           "the newest entry comes from %lx, not from what was interrupted", on->late.from);
 }
 
 CHECK("bts.freeze.lbrs", MUST, "INT-11", NEED_BTS)

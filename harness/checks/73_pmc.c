@@ -71,7 +71,7 @@ CHECK("pmc.enum.exist", MUST, "PMC-01", NEED_PMC)
     EACH_COUNTER(&pmc, counter)
     {
         EXPECT(run, pmc_read(counter, &value) == 0 && value == counter + 1,
-               "counter %u reads as %llx", counter, (unsigned long long)value);
+               "counter %u reads as %lx", counter, value);
         pmc_write_legacy(counter, 0);
     }
     EXPECT(run, pmc_global_control_write(pmc_all(&pmc)) == 0,
@@ -200,8 +200,7 @@ static void expect_reserved(struct run *run, const char *name, uint64_t mask,
             continue;
         EXPECT(run, write(before | 1ull << bit) == VECTOR_GP, "%s: bit %u is taken", name, bit);
         read(&after);
-        EXPECT(run, after == before, "%s: %llx after a write that faulted", name,
-               (unsigned long long)after);
+        EXPECT(run, after == before, "%s: %lx after a write that faulted", name, after);
         write(before);
     }
     run_held(run);

@@ -104,17 +104,16 @@ CHECK("pmc.count.workloads", MUST, "PMC-04 PMC-05", NEED_PMC)
         counted(&c, w, 3, ARGUMENT, GENERAL_INSTRUCTIONS);
         answers &= explain(&c, &want);
         if (!EXPECT(run, answers,
-                    "%s: %llu instructions and %llu branches, the oracle saw %llu and %llu",
-                    w->name, (unsigned long long)counting_read(&c, GENERAL_INSTRUCTIONS),
-                    (unsigned long long)counting_read(&c, GENERAL_BRANCHES),
-                    (unsigned long long)want.instructions, (unsigned long long)want.branches))
+                    "%s: %lu instructions and %lu branches, the oracle saw %lu and %lu",
+                    w->name, counting_read(&c, GENERAL_INSTRUCTIONS),
+                    counting_read(&c, GENERAL_BRANCHES), want.instructions, want.branches))
             return;
         if (c.enable >> FIXED_INSTRUCTIONS & 1)
             EXPECT(run,
                    counting_read(&c, FIXED_INSTRUCTIONS) ==
                        counting_read(&c, GENERAL_INSTRUCTIONS),
-                   "%s: %llu instructions in the fixed counter", w->name,
-                   (unsigned long long)counting_read(&c, FIXED_INSTRUCTIONS));
+                   "%s: %lu instructions in the fixed counter", w->name,
+                   counting_read(&c, FIXED_INSTRUCTIONS));
         compared++;
     }
     EXPECT(run, compared >= 60, "only %u workloads were counted", compared);
@@ -159,8 +158,8 @@ CHECK("pmc.count.near_taken", MUST, "PMC-04", NEED_PMC)
         same += got == want;
         compared++;
         if (lists_near_taken(&capability()->cpu))
-            EXPECT(run, got == want, "%s: %llu near branches taken, its labels say %llu",
-                   w->name, (unsigned long long)got, (unsigned long long)want);
+            EXPECT(run, got == want, "%s: %lu near branches taken, its labels say %lu", w->name,
+                   got, want);
     }
     run_observe(run, "pmc.near-taken", same == compared ? "exact" : "another event");
     run_held(run);
@@ -211,8 +210,8 @@ CHECK("pmc.count.repeat", MUST, "PMC-04", NEED_PMC)
     struct oracle oracle = witness_follow(run, w, 0);
     struct counting c;
 
-    NEED(run, oracle.steps > oracle.instructions + 500, "the strings took %llu steps only",
-         (unsigned long long)oracle.steps);
+    NEED(run, oracle.steps > oracle.instructions + 500, "the strings took %lu steps only",
+         oracle.steps);
     open_all(run, &c, PMC_USR);
     EXPECT_EQ(run, counted(&c, w, 3, 0, GENERAL_INSTRUCTIONS), oracle.instructions,
               "instructions");
@@ -237,9 +236,8 @@ CHECK("pmc.count.ring0", MUST, "PMC-04 PMC-05", NEED_PMC)
         EXPECT(run,
                counted(&c, w, 0, 0, GENERAL_INSTRUCTIONS) - in_ring0 ==
                    oracle.instructions - in_ring3,
-               "%s: %llu instructions in ring 0, its loop of one had %llu", w->name,
-               (unsigned long long)counting_read(&c, GENERAL_INSTRUCTIONS),
-               (unsigned long long)in_ring0);
+               "%s: %lu instructions in ring 0, its loop of one had %lu", w->name,
+               counting_read(&c, GENERAL_INSTRUCTIONS), in_ring0);
     }
 }
 
@@ -268,12 +266,11 @@ CHECK("pmc.filter.rings", MUST, "PMC-05", NEED_PMC)
             run_deferred_now(run);
         }
         for (unsigned ring3 = 0; ring3 < 2; ring3++) {
-            EXPECT(run, seen[0][ring3] == 0, "counter %u, rings %s: %llu", counters[i],
-                   names[0], (unsigned long long)seen[0][ring3]);
+            EXPECT(run, seen[0][ring3] == 0, "counter %u, rings %s: %lu", counters[i], names[0],
+                   seen[0][ring3]);
             EXPECT(run, seen[1][ring3] + seen[2][ring3] == seen[3][ring3],
-                   "counter %u: %llu for USR, %llu for OS, %llu for both", counters[i],
-                   (unsigned long long)seen[1][ring3], (unsigned long long)seen[2][ring3],
-                   (unsigned long long)seen[3][ring3]);
+                   "counter %u: %lu for USR, %lu for OS, %lu for both", counters[i],
+                   seen[1][ring3], seen[2][ring3], seen[3][ring3]);
         }
         EXPECT_EQ(run, seen[1][0], 0, "USR of a path in ring 0");
         /* As many ways in as out: the same whichever ring a crossing counts for. */
@@ -345,8 +342,8 @@ CHECK("pmc.enable.own_bit", MUST, "PMC-11", NEED_PMC)
         for (unsigned other = 0; other < PMC_FIXED + CYCLES_FIXED; other++)
             if (all >> other & 1)
                 EXPECT(run, (counting_read(&c, other) != 0) == (other == counter),
-                       "enabled is %u alone: counter %u counts %llu", counter, other,
-                       (unsigned long long)counting_read(&c, other));
+                       "enabled is %u alone: counter %u counts %lu", counter, other,
+                       counting_read(&c, other));
     }
 }
 

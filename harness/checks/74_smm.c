@@ -107,8 +107,8 @@ static void expect_own(struct run *run, const struct trace *t, const struct visi
                    : last ? r->to == (uint64_t)(uintptr_t)ds_bracket_return
                           : r->from == v->from && r->to == v->to;
 
-        EXPECT(run, own, "record %zu, from %llx to %llx, is not the program's", i,
-               (unsigned long long)r->from, (unsigned long long)r->to);
+        EXPECT(run, own, "record %zu, from %lx to %lx, is not the program's", i, r->from,
+               r->to);
     }
 }
 
@@ -123,8 +123,7 @@ CHECK("bts.smm.nothing_stored", MUST, "GEN-16", NEED_BTS | NEED_SMI)
     on = v.debugctl[1] & DEBUGCTL_TR;
     expect_own(run, &t, &v, on);
     EXPECT(run, (v.debugctl[0] & ~DEBUGCTL_TR) == (v.debugctl[1] & ~DEBUGCTL_TR),
-           "IA32_DEBUGCTL is %llx, was %llx", (unsigned long long)v.debugctl[1],
-           (unsigned long long)v.debugctl[0]);
+           "IA32_DEBUGCTL is %lx, was %lx", v.debugctl[1], v.debugctl[0]);
     run_observe(run, "bts.after-smm", on ? "goes-on" : "stays-off");
 }
 
@@ -183,8 +182,7 @@ CHECK("bts.smm.frozen", MUST, "SMM-01", NEED_BTS | NEED_SMI | NEED_PMC)
     EXPECT_EQ(run, v.enabled, GLOBAL_CTRL_FIXED_CTR0, "IA32_PERF_GLOBAL_CTRL behind RSM");
     expect_own(run, &t, &v, true);
     EXPECT(run, counted(&v) <= counted(&quiet) + COUNTER_SLACK,
-           "%llu instructions counted with SMIs, %llu without", (unsigned long long)counted(&v),
-           (unsigned long long)counted(&quiet));
+           "%lu instructions counted with SMIs, %lu without", counted(&v), counted(&quiet));
     if (v.top_mask)
         EXPECT_EQ(run, v.newest & ADDRESS, v.from & ADDRESS, "from of the newest LBR");
 }

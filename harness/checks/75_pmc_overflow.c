@@ -152,7 +152,7 @@ CHECK("pmc.overflow.interrupt", MUST, "PMC-07 INT-03", NEED_PMC)
         EXPECT_EQ(run, pmi.status, BIT(counters[i]), "status in the handler");
         EXPECT(run, pmi.lvt & LVT_MASKED, "the mask bit is clear in the handler");
         /* It may come some instructions late: the workload is short. */
-        run_observe(run, "pmc.pmi-ring", "%llu", (unsigned long long)pmi.cs & 3);
+        run_observe(run, "pmc.pmi-ring", "%lu", pmi.cs & 3);
         run_deferred_now(run);
     }
 }
@@ -206,7 +206,7 @@ CHECK("pmc.overflow.periods", MUST, "PMC-07 PMC-06 INT-03", NEED_PMC)
     counting_listen(&c, &pmi, LVT_DELIVERY_NMI);
     counting_workload(&c, trace_find(run, "bench.loop"), 3, &r);
     EXPECT_EQ(run, pmi.count, 2 * rounds / period, "interrupts for that many periods");
-    run_observe(run, "pmc.skid", "%llu", (unsigned long long)pmi.value);
+    run_observe(run, "pmc.skid", "%lu", pmi.value);
 }
 
 /* Two counters due at the same instruction: one interrupt, and the status names both. */

@@ -96,8 +96,8 @@ CHECK("pebs.enum.unavailable", MUST, "ENUM-02 ENUM-11", NEED_PMC)
             vector = pmc_pebs_enable_write(BIT(bit));
             pmc_pebs_enable_read(&enable);
             EXPECT(run, (vector == VECTOR_GP || vector == 0) && enable == 0,
-                   "PEBS is unavailable: vector %d, and IA32_PEBS_ENABLE is %llx", vector,
-                   (unsigned long long)enable);
+                   "PEBS is unavailable: vector %d, and IA32_PEBS_ENABLE is %lx", vector,
+                   enable);
             pmc_pebs_enable_write(0);
         }
     }
@@ -127,8 +127,8 @@ CHECK("pebs.enable.bits", MUST, "PEBS-10", NEED_PEBS)
 
         EXPECT(run, vector == 0 || vector == VECTOR_GP, "bit %u: vector %d", bit, vector);
         pmc_pebs_enable_read(&back);
-        EXPECT(run, back == (vector ? 0 : BIT(bit)), "bit %u: vector %d, and reads as %llx",
-               bit, vector, (unsigned long long)back);
+        EXPECT(run, back == (vector ? 0 : BIT(bit)), "bit %u: vector %d, and reads as %lx", bit,
+               vector, back);
         pmc_pebs_enable_write(0);
         if (bit == 0 || (counter && c.pmc.pebs_baseline))
             EXPECT(run, vector == 0, "counter %u cannot sample", bit);
@@ -213,8 +213,8 @@ CHECK("pebs.reset.reload", MUST, "PEBS-03 LAY-03", NEED_PEBS)
          * The event that made the record is not counted again; nor are those before a late one.
          */
         EXPECT(run, last == events - PERIOD - 1 || (s.late && last < events - PERIOD - 1),
-               "%llu events since the reload, %llu since the overflow's next",
-               (unsigned long long)last, (unsigned long long)events - PERIOD - 1);
+               "%lu events since the reload, %lu since the overflow's next", last,
+               events - PERIOD - 1);
         EXPECT_EQ(run, counting_status(&s.counting) & ~BIT(0), 0, "status after the record");
         run_deferred_now(run);
     }
@@ -273,9 +273,9 @@ CHECK("pebs.reset.fixed_field", CHARACTERISE, "LAY-04 LAY-05", NEED_PEBS)
     EXPECT_EQ(run, sampling_count(&s), 1, "records");
     period = pmc_mask(&s.counting.pmc, PMC_FIXED) + 1 - counting_read(&s.counting, PMC_FIXED) +
              events - PERIOD - 1 - 1000;
-    run_observe(run, "bts.pebs-fixed-reset", "%llu", (unsigned long long)period);
-    EXPECT(run, period == 8 || period == 32, "fixed counter 0 is reloaded from field %llu",
-           (unsigned long long)period);
+    run_observe(run, "bts.pebs-fixed-reset", "%lu", period);
+    EXPECT(run, period == 8 || period == 32, "fixed counter 0 is reloaded from field %lu",
+           period);
 }
 
 /*

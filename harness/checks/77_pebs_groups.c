@@ -41,7 +41,7 @@ static void need_groups(struct run *run, uint64_t groups)
     pmc_pebs_data_write(0);
     if (!vector)
         return;
-    run_skip(run, "MSR_PEBS_DATA_CFG does not take %llx", (unsigned long long)groups);
+    run_skip(run, "MSR_PEBS_DATA_CFG does not take %lx", groups);
     run_stop(run);
 }
 
@@ -138,8 +138,8 @@ CHECK("pebs.groups.vector_registers", MUST, "PEBS-07 ENUM-09", NEED_PEBS)
             continue;
         }
         REQUIRE(run, k < steps.count,
-                "record %zu of %llx: its vector registers are those of no step", i,
-                (unsigned long long)sample.eventing_ip);
+                "record %zu of %lx: its vector registers are those of no step", i,
+                sample.eventing_ip);
         k++;
         matched++;
     }
@@ -259,8 +259,7 @@ CHECK("pebs.groups.branches", MUST, "PEBS-07 ENUM-09", NEED_PEBS)
         if (place.step == steps.count && steps.count == SAMPLING_STEPS)
             break; /* beyond what was kept */
         REQUIRE(run, find_place(&sample, &steps, &oracle, &place, &itself),
-                "record %zu of %llx: its branches are those of no step", i,
-                (unsigned long long)sample.eventing_ip);
+                "record %zu of %lx: its branches are those of no step", i, sample.eventing_ip);
     }
     EXPECT(run, sampling_count(&s) > (s.late ? 0u : 8u), "only %zu records",
            sampling_count(&s));

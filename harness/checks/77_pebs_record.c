@@ -80,9 +80,8 @@ CHECK("pebs.record.distance", MUST, "PEBS-02 PEBS-07", NEED_PEBS)
         address =
             sample.valid & PEBS_EVENTING_IP || !s.counting.pmc.pebs_trap ? step->at : step->rip;
         EXPECT(run, pebs_sample_address(&sample) == address,
-               "after %u instructions: the record is of %llx, the next instruction is at %llx",
-               first, (unsigned long long)pebs_sample_address(&sample),
-               (unsigned long long)address);
+               "after %u instructions: the record is of %lx, the next instruction is at %lx",
+               first, pebs_sample_address(&sample), address);
         run_deferred_now(run);
     }
 }
@@ -106,8 +105,8 @@ CHECK("pebs.record.trap_bit", MUST, "PEBS-07 ENUM-08", NEED_PEBS)
         return;
     }
     EXPECT(run, (sample.ip != sample.eventing_ip) == s.counting.pmc.pebs_trap,
-           "the trap bit is %u, IP is %llx and the eventing IP %llx", s.counting.pmc.pebs_trap,
-           (unsigned long long)sample.ip, (unsigned long long)sample.eventing_ip);
+           "the trap bit is %u, IP is %lx and the eventing IP %lx", s.counting.pmc.pebs_trap,
+           sample.ip, sample.eventing_ip);
 }
 
 /* Every sampled branch is one that the labels name, or falls through. */
@@ -168,8 +167,8 @@ CHECK("pebs.record.rings", MUST, "PMC-05 PEBS-02", NEED_PEBS)
             bool guest = address >= place.low && address < place.high;
             bool known = after ? trap : !trap || sample.valid & PEBS_EVENTING_IP;
 
-            EXPECT(run, !known || guest == user, "%s: record %zu is of %llx",
-                   user ? "USR" : "OS", i, (unsigned long long)address);
+            EXPECT(run, !known || guest == user, "%s: record %zu is of %lx",
+                   user ? "USR" : "OS", i, address);
         }
         run_deferred_now(run);
     }
@@ -251,8 +250,7 @@ CHECK("pebs.record.several_counters", MUST, "PEBS-03 LAY-03 PEBS-07", NEED_PEBS)
         uint64_t want = steps.instructions / (periods[i] + 1);
 
         EXPECT(run, made[i] == want || (status && made[i] > want),
-               "%u records name counter %u, %llu are its own", made[i], i,
-               (unsigned long long)want);
+               "%u records name counter %u, %lu are its own", made[i], i, want);
     }
     sampling_match(&s, w, &steps);
 }
@@ -272,8 +270,7 @@ CHECK("pebs.record.clock", MUST, "ENUM-09", NEED_PEBS)
 
         if (!(sample.valid & PEBS_TSC))
             break;
-        EXPECT(run, sample.tsc >= last, "record %zu: %llx is before %llx", i,
-               (unsigned long long)sample.tsc, (unsigned long long)last);
+        EXPECT(run, sample.tsc >= last, "record %zu: %lx is before %lx", i, sample.tsc, last);
         last = sample.tsc;
     }
     EXPECT(run, tsc_read() >= last, "the last record is of a time to come");

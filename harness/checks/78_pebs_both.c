@@ -90,7 +90,7 @@ CHECK("pebs.both.bts_untouched", MUST, "PEBS-01", NEED_PEBS)
     sampling_expect_untouched(&s, "after PEBS alone");
     for (uint64_t at = s.trace.base; at < s.trace.end; at += sizeof(struct bts_record))
         EXPECT(run, bts_slot_empty((const struct bts_record *)(uintptr_t)at),
-               "the slot at %llx of the BTS buffer was written", (unsigned long long)at);
+               "the slot at %lx of the BTS buffer was written", at);
 }
 
 /* BTS alone, with a buffer and counters ready in the other half. */

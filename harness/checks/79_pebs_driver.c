@@ -191,26 +191,24 @@ CHECK("pebs.driver.three_causes", SOFTWARE, "INT-05 INT-07 PEBS-01 PMC-07",
         open_causes(run, &c, bts ? 80 : 0, pebs ? 3 : 0, alarm);
         run_causes(&c, alarm);
         EXPECT(run, c.pmi.foreign == 0 && c.pmi.stray == 0 && c.pmi.stuck == 0,
-               "causes %u: %llu interrupts of nobody, %llu stray, %llu stuck", causes,
-               (unsigned long long)c.pmi.foreign, (unsigned long long)c.pmi.stray,
-               (unsigned long long)c.pmi.stuck);
-        EXPECT(run, (c.pmi.claimed > 0) == bts, "causes %u: %llu interrupts of BTS", causes,
-               (unsigned long long)c.pmi.claimed);
-        EXPECT(run, (c.pmi.sampled.claimed > 0) == pebs, "causes %u: %llu interrupts of PEBS",
-               causes, (unsigned long long)c.pmi.sampled.claimed);
+               "causes %u: %lu interrupts of nobody, %lu stray, %lu stuck", causes,
+               c.pmi.foreign, c.pmi.stray, c.pmi.stuck);
+        EXPECT(run, (c.pmi.claimed > 0) == bts, "causes %u: %lu interrupts of BTS", causes,
+               c.pmi.claimed);
+        EXPECT(run, (c.pmi.sampled.claimed > 0) == pebs, "causes %u: %lu interrupts of PEBS",
+               causes, c.pmi.sampled.claimed);
         most = oracle.instructions +
                2 * (c.pmi.claimed + c.pmi.sampled.claimed + c.pmi.overflows + 1);
         EXPECT(run,
                alarm ? c.alarms >= oracle.instructions / 100 && c.alarms <= most / 100
                      : c.alarms == 0,
-               "causes %u: %llu alarms of %llu instructions", causes,
-               (unsigned long long)c.alarms, (unsigned long long)oracle.instructions);
+               "causes %u: %lu alarms of %lu instructions", causes, c.alarms,
+               oracle.instructions);
         EXPECT(run, c.sampled >= least && c.sampled <= most / (PERIOD + 1),
-               "causes %u: %llu samples of %llu instructions", causes,
-               (unsigned long long)c.sampled, (unsigned long long)oracle.instructions);
+               "causes %u: %lu samples of %lu instructions", causes, c.sampled,
+               oracle.instructions);
         EXPECT(run, c.pmi.lost == 0 && c.pmi.bad == 0 && c.branches >= alone,
-               "causes %u: %llu branches, %llu alone", causes, (unsigned long long)c.branches,
-               (unsigned long long)alone);
+               "causes %u: %lu branches, %lu alone", causes, c.branches, alone);
         run_deferred_now(run);
     }
 }

@@ -79,8 +79,8 @@ static uint64_t samples_alone(struct sessions *s, uint64_t rounds)
     sessions_branches(s->run, "bench.loop", rounds);
     alone = all_samples(s, samples);
     session_release(samples, &s->profiler);
-    EXPECT(s->run, alone > 0 && alone <= samples_of(s->run, rounds) + 1, "%llu samples alone",
-           (unsigned long long)alone);
+    EXPECT(s->run, alone > 0 && alone <= samples_of(s->run, rounds) + 1, "%lu samples alone",
+           alone);
     return alone;
 }
 
@@ -108,8 +108,7 @@ CHECK("pebs.session.halves", SOFTWARE, "PEBS-01", NEED_PEBS | NEED_BTS)
     /* What is left of a period is kept from run to run. */
     made = all_samples(s, samples);
     EXPECT(run, made >= want - less && made <= want + less + 2,
-           "%llu samples of three runs, each makes %llu", (unsigned long long)made,
-           (unsigned long long)alone);
+           "%lu samples of three runs, each makes %lu", made, alone);
     sessions_error(run, session_release(samples, &s->profiler), DS_OK, "release of PEBS");
     EXPECT_EQ(run, sessions_ds_area(), 0, "IA32_DS_AREA at the end");
     EXPECT_EQ(run, s->foreign, 0, "interrupts of no session");

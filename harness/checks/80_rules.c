@@ -229,8 +229,8 @@ CHECK("bts.rules.area_first", SOFTWARE, "DCTL-10", NEED_BTS)
 
     NEED(run, broker_set_ds_area(NULL) == DS_OK, "DS_AREA cannot be cleared");
     for (unsigned i = 0; i < 2; i++) {
-        EXPECT(run, broker_set(BROKER_BTS, wishes[i]) == DS_EFAULT, "bits %llx are accepted",
-               (unsigned long long)wishes[i]);
+        EXPECT(run, broker_set(BROKER_BTS, wishes[i]) == DS_EFAULT, "bits %lx are accepted",
+               wishes[i]);
         broker_raw_read_debugctl(&debugctl);
         EXPECT_EQ(run, debugctl, 0, "IA32_DEBUGCTL after the refusal");
     }

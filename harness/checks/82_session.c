@@ -171,7 +171,7 @@ CHECK("ds.session.halves", SOFTWARE, "", NEED_BTS | NEED_DS_CPL)
     session_id id = sessions_ask(s, &request);
     uint64_t area = sessions_ds_area();
 
-    EXPECT(run, area && !(area % POOL_PAGE_BYTES), "DS_AREA %llx", (unsigned long long)area);
+    EXPECT(run, area && !(area % POOL_PAGE_BYTES), "DS_AREA %lx", area);
     sessions_error(run, context_claim(NULL, DS_HALF_PEBS, &s->profiler, &pebs, &holder), DS_OK,
                    "the other half");
     sessions_error(run, context_claim(NULL, DS_HALF_PEBS, &s->debugger, &again, &holder),

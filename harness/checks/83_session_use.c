@@ -279,7 +279,7 @@ static void overflow(struct run *run, uint32_t lvt, enum session_origin origin)
     session_status(id, &status);
     EXPECT_EQ(run, status.threshold, 64, "the threshold, from the base");
     EXPECT(run, status.overflows == t.calls && t.calls >= 7 && t.calls <= 10 && t.id == id,
-           "%u callbacks of %llu overflows", t.calls, (unsigned long long)status.overflows);
+           "%u callbacks of %lu overflows", t.calls, status.overflows);
     EXPECT_EQ(run, t.refused, 2 * t.calls, "calls refused inside the callback");
     EXPECT_EQ(run, status.lost, 0, "overflows of a full buffer");
     count = drain(s, id, RECORDS);

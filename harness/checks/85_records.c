@@ -96,11 +96,10 @@ CHECK("ds.record.lost", SOFTWARE, "", NEED_BTS)
     /* First the mark that found no room, of a known number; then what the buffer lost. */
     REQUIRE(run, count >= 2 && record_from_mark(&ring[0], &mark), "the ring begins otherwise");
     EXPECT(run, mark.kind == RECORD_LOST && mark.count == 1 && mark.bytes == 16,
-           "kind %u, count %llu, %u bytes", mark.kind, (unsigned long long)mark.count,
-           mark.bytes);
+           "kind %u, count %lu, %u bytes", mark.kind, mark.count, mark.bytes);
     EXPECT(run, find(count, RECORD_LOST, 1, &mark, &at) && at == 1, "no second one");
-    EXPECT(run, mark.count == RECORD_UNKNOWN && mark.bytes == 16, "count %llx, %u bytes",
-           (unsigned long long)mark.count, mark.bytes);
+    EXPECT(run, mark.count == RECORD_UNKNOWN && mark.bytes == 16, "count %lx, %u bytes",
+           mark.count, mark.bytes);
 }
 
 /* --- tasks under a trace of the processor */
@@ -173,8 +172,8 @@ CHECK("ds.record.exception", SOFTWARE, "", NEED_BTS | NEED_DS_CPL)
     EXPECT_EQ(run, mark.exception.error & 6, 4, "its error code");
     EXPECT(run, find(count, RECORD_DEPARTS, 0, &next, &behind) && behind > at,
            "it is not before the departure");
-    EXPECT(run, at > 0 && ring[at - 1].to == nowhere, "the last branch led to %llx",
-           (unsigned long long)(at ? ring[at - 1].to : 0));
+    EXPECT(run, at > 0 && ring[at - 1].to == nowhere, "the last branch led to %lx",
+           at ? ring[at - 1].to : 0);
 }
 
 /* A reader that knows branches alone, and one kind that nobody knows yet. */

@@ -34,10 +34,9 @@ CHECK("task.run.round_robin", SOFTWARE, "", NEED_NOTHING)
     schedule_run(&t->schedule, 12);
     EXPECT_EQ(run, t->schedule.turn[0].switches, 12, "switches, by the timer alone");
     for (unsigned i = 0; i < 3; i++) {
-        EXPECT(run, task[i]->slices >= 4, "task %u ran %llu times", i,
-               (unsigned long long)task[i]->slices);
+        EXPECT(run, task[i]->slices >= 4, "task %u ran %lu times", i, task[i]->slices);
         EXPECT(run, task[i]->frame.rip - task[i]->base < task[i]->high - task[i]->base,
-               "task %u stands at %llx", i, (unsigned long long)task[i]->frame.rip);
+               "task %u stands at %lx", i, task[i]->frame.rip);
         EXPECT_EQ(run, task[i]->frame.r12, 0x1111 * (i + 1), "R12");
         EXPECT(run, task[i]->fpu.bytes[160] == 0x30 + i && task[i]->fpu.bytes[175] == 0x30 + i,
                "task %u: XMM0 is another's", i);
@@ -118,8 +117,7 @@ CHECK("task.switch.own_ring", SOFTWARE, "", NEED_BTS | NEED_DS_CPL)
         EXPECT_EQ(run, ring[i].foreign, 0, "records of another task");
         EXPECT_EQ(run, ring[i].wrong_marks, 0, "marks of another task");
         NEED(run, ring[i].own > 0, "task %u was never traced", i);
-        EXPECT(run, ring[i].marks > 0, "%llu records, no mark",
-               (unsigned long long)ring[i].own);
+        EXPECT(run, ring[i].marks > 0, "%lu records, no mark", ring[i].own);
     }
 }
 
@@ -259,10 +257,9 @@ static void step_pair(struct run *run, unsigned wish)
         /* One for each branch in ring 3, and perhaps for a return from a system call. */
         most = wish >> i & 1 ? ring.own + 4 : 0;
         EXPECT(run, stepper[i].steps >= (most ? ring.own : 0) && stepper[i].steps <= most,
-               "wish %u, task %u: %u steps of %llu branches", wish, i, stepper[i].steps,
-               (unsigned long long)ring.own);
-        EXPECT(run, ring.own >= 10 && !ring.foreign, "%llu branches",
-               (unsigned long long)ring.own);
+               "wish %u, task %u: %u steps of %lu branches", wish, i, stepper[i].steps,
+               ring.own);
+        EXPECT(run, ring.own >= 10 && !ring.foreign, "%lu branches", ring.own);
         EXPECT_EQ(run, stepper[i].elsewhere, 0, "steps elsewhere");
     }
     run_deferred_now(run);

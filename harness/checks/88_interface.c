@@ -64,8 +64,8 @@ static int64_t result(const struct pair *p, size_t entry)
 
 static void expect(struct run *run, const struct pair *p, size_t entry, int64_t want)
 {
-    EXPECT(run, result(p, entry) == want, "call %zu: got %lld, want %lld", entry,
-           (long long)result(p, entry), (long long)want);
+    EXPECT(run, result(p, entry) == want, "call %zu: got %ld, want %ld", entry,
+           result(p, entry), want);
 }
 
 static const struct record *shown(const struct pair *p, size_t i)
@@ -97,7 +97,7 @@ CHECK("task.trace.commands", SOFTWARE, "", NEED_BTS | NEED_DS_CPL)
 
     expect(run, &p, 0, 16);
     /* The loop, and the table's own branches to and from it. */
-    EXPECT(run, size >= 6 && size < 20, "%lld records", (long long)size);
+    EXPECT(run, size >= 6 && size < 20, "%ld records", size);
     expect(run, &p, 3, sizeof(struct record));
     EXPECT(run, shown(&p, 0)->kind == RECORD_BRANCH && shown(&p, 0)->bytes == 32, "kind %u",
            shown(&p, 0)->kind);
@@ -109,12 +109,12 @@ CHECK("task.trace.commands", SOFTWARE, "", NEED_BTS | NEED_DS_CPL)
            now->record_bytes);
     expect(run, &p, 5, 0);
     expect(run, &p, 6, 0);
-    EXPECT(run, result(&p, 8) >= 6, "%lld records drained", (long long)result(&p, 8));
+    EXPECT(run, result(&p, 8) >= 6, "%ld records drained", result(&p, 8));
     for (int64_t i = 1; i <= result(&p, 8); i++)
         EXPECT(run,
                shown(&p, (size_t)i)->branch.from - p.target->base <
                    p.target->high - p.target->base,
-               "record %lld is not the target's", (long long)i);
+               "record %ld is not the target's", i);
     expect(run, &p, 9, 0);
     expect(run, &p, 10, 0);
 }
@@ -150,7 +150,7 @@ CHECK("task.trace.errors", SOFTWARE, "", NEED_BTS | NEED_DS_CPL)
 
     for (size_t i = 0; i < ENTRIES(want); i++)
         expect(run, &p, i, want[i]);
-    EXPECT(run, result(&p, 18) >= 6, "%lld records after all those", (long long)result(&p, 18));
+    EXPECT(run, result(&p, 18) >= 6, "%ld records after all those", result(&p, 18));
 }
 
 /* A refused change keeps the buffer, its records and the trace. */
@@ -207,8 +207,7 @@ CHECK("task.trace.both_halves", SOFTWARE, "", NEED_BTS | NEED_DS_CPL)
     struct pair p = open_pair(run, 48, script, ENTRIES(script), &plain, 1);
 
     /* The ring may hold a crossing or two, which are not shown; WRAP counts. */
-    EXPECT(run, result(&p, 2) >= 29 && result(&p, 2) <= 33, "size %lld",
-           (long long)result(&p, 2));
+    EXPECT(run, result(&p, 2) >= 29 && result(&p, 2) <= 33, "size %ld", result(&p, 2));
     expect(run, &p, 3, 10);
     expect(run, &p, 4, result(&p, 2) - 10);
     expect(run, &p, 5, result(&p, 4));
@@ -224,7 +223,7 @@ CHECK("task.trace.marks", SOFTWARE, "", NEED_BTS | NEED_DS_CPL)
     struct pair p = open_pair(run, 4, script, ENTRIES(script), &config, 1);
     int64_t count = result(&p, 2);
 
-    REQUIRE(run, count >= 6 && count <= 32, "%lld records", (long long)count);
+    REQUIRE(run, count >= 6 && count <= 32, "%ld records", count);
     EXPECT(run, shown(&p, 0)->kind == RECORD_ARRIVES && shown(&p, 0)->detail == TARGET,
            "the first is of kind %u", shown(&p, 0)->kind);
     EXPECT(run, shown(&p, (size_t)count - 1)->kind == RECORD_DEPARTS, "the last is of kind %u",
@@ -246,11 +245,10 @@ CHECK("task.trace.signal", SOFTWARE, "", NEED_BTS | NEED_DS_CPL)
 
     expect(run, &p, 0, 16);
     expect(run, &p, 1, 1ll << 12);
-    EXPECT(run, result(&p, 2) >= 20 && result(&p, 2) <= 32, "%lld records",
-           (long long)result(&p, 2));
+    EXPECT(run, result(&p, 2) >= 20 && result(&p, 2) <= 32, "%ld records", result(&p, 2));
     expect(run, &p, 3, result(&p, 2));
     expect(run, &p, 4, 1ll << 12); /* the drain started it again */
-    EXPECT(run, result(&p, 5) >= 20, "%lld records", (long long)result(&p, 5));
+    EXPECT(run, result(&p, 5) >= 20, "%ld records", result(&p, 5));
 }
 
 /* Each step ends behind the next branch taken, and traces it. */
@@ -272,9 +270,8 @@ CHECK("task.trace.single_block", SOFTWARE, "", NEED_BTS | NEED_DS_CPL)
     for (unsigned i = 0; i < 3; i++) {
         expect(run, &p, 2 + 2 * i, sizeof(struct record));
         EXPECT(run, (uint64_t)result(&p, 1 + 2 * i) == shown(&p, i)->branch.to,
-               "step %u ends at %llx, the newest record at %llx", i,
-               (unsigned long long)result(&p, 1 + 2 * i),
-               (unsigned long long)shown(&p, i)->branch.to);
+               "step %u ends at %lx, the newest record at %lx", i, result(&p, 1 + 2 * i),
+               shown(&p, i)->branch.to);
     }
     expect(run, &p, 7, 0);
     expect(run, &p, 10, -DS_ESRCH);

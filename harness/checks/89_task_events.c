@@ -302,14 +302,14 @@ CHECK("ds.record.collision", SOFTWARE, "", NEED_NOTHING)
     for (unsigned i = 0; i < sizeof(edges) / sizeof(edges[0]); i++)
         for (unsigned low = 0; low < 16; low++)
             EXPECT(run, !record_from_mark(&(struct bts_record){edges[i] | low, 1, 0}, &record),
-                   "%llx is taken for a mark", (unsigned long long)(edges[i] | low));
+                   "%lx is taken for a mark", edges[i] | low);
     for (unsigned kind = RECORD_ARRIVES; kind < RECORD_KINDS; kind++) {
         struct bts_record mark;
 
         record = (struct record){.kind = (uint16_t)kind, .detail = 7, .clock = UINT64_MAX};
         mark = record_to_mark(&record);
-        EXPECT(run, mark.from >> 56 != 0 && mark.from >> 56 != 0xFF, "kind %u at %llx", kind,
-               (unsigned long long)mark.from);
+        EXPECT(run, mark.from >> 56 != 0 && mark.from >> 56 != 0xFF, "kind %u at %lx", kind,
+               mark.from);
         EXPECT(run, record_from_mark(&mark, &record) && record.kind == kind, "kind %u", kind);
     }
 }

@@ -114,10 +114,10 @@ static bool judge(struct run *run, struct faults *f, const char *what)
     EXPECT(run, f->count <= 2, "%s: %u faults, though the first mended the page", what,
            f->count);
     EXPECT(run, f->error & PF_WRITE || f->page == (uint64_t)(uintptr_t)f->t->area,
-           "%s: error code %llx is no write", what, (unsigned long long)f->error);
+           "%s: error code %lx is no write", what, f->error);
     /* A second one is the handler's entry, stored in spite of the filter. */
     EXPECT(run, f->count == 2 || (f->rip >= place.low && f->rip < place.high),
-           "%s: saved RIP %llx", what, (unsigned long long)f->rip);
+           "%s: saved RIP %lx", what, f->rip);
     return true;
 }
 
@@ -136,7 +136,7 @@ static const char *where(const struct faults *f)
 static void observe_fault(struct run *run, const struct faults *f)
 {
     run_observe(run, "bts.fault-rip", "%s", where(f));
-    run_observe(run, "bts.fault-error", "%llx", (unsigned long long)f->error);
+    run_observe(run, "bts.fault-error", "%lx", f->error);
     run_observe(run, "bts.fault-rf", f->rflags & RFLAGS_RF ? "set" : "clear");
 }
 
@@ -160,8 +160,8 @@ CHECK("bts.fault.not_present", CHARACTERISE, "MEM-04", NEED_BTS | NEED_DS_CPL)
     if (judge(run, &f, "not present")) {
         EXPECT_EQ(run, f.cr2, second, "CR2");
         EXPECT_EQ(run, f.error & PF_PRESENT, 0, "bit 0 of the error code");
-        EXPECT(run, f.index == second || f.index == second + RECORD, "the index is %llx",
-               (unsigned long long)f.index);
+        EXPECT(run, f.index == second || f.index == second + RECORD, "the index is %lx",
+               f.index);
         run_observe(run, "bts.fault-index", f.index == second ? "kept" : "advanced");
         observe_fault(run, &f);
     } else {
@@ -214,8 +214,7 @@ CHECK("bts.fault.straddling", CHARACTERISE, "BUF-15 MEM-04", NEED_BTS | NEED_DS_
     border = t.base + 167 * RECORD;
     run_faulting(run, &f, &t, t.window + PAGE_BYTES, GOOD_PAGE & ~(unsigned)PAGE_PRESENT);
     if (judge(run, &f, "straddling"))
-        EXPECT(run, f.cr2 == t.window + PAGE_BYTES, "CR2 is %llx, the page begins at %llx",
-               (unsigned long long)f.cr2, (unsigned long long)(t.window + PAGE_BYTES));
+        EXPECT_EQ(run, f.cr2, t.window + PAGE_BYTES, "CR2, where the page begins");
     else
         EXPECT_EQ(run, t.area->bts_index, border, "the index, at the record that has no room");
     run_observe(run, "bts.partial-record",
@@ -287,8 +286,8 @@ CHECK("bts.fault.no_area", CHARACTERISE, "DCTL-10", NEED_BTS | NEED_DS_CPL)
     guest_finish(null.guest, &r, returned);
     run_deferred_now(run);
     EXPECT(run, r.end == GUEST_RETURNED, "the loop did not return");
-    EXPECT(run, vector == 0 || (vector == VECTOR_GP && set == 0), "vector %d, register %llx",
-           vector, (unsigned long long)set);
+    EXPECT(run, vector == 0 || (vector == VECTOR_GP && set == 0), "vector %d, register %lx",
+           vector, set);
     EXPECT(run, null.faults <= 1, "%u faults, though the first turned the trace off",
            null.faults);
     EXPECT_EQ(run, sum_of_first_page(), sum, "sum of the first page, which was not mapped");

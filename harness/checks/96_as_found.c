@@ -118,8 +118,7 @@ CHECK("bts.field.as_found", MUST, "ENUM-03", NEED_BTS)
 
         EXPECT(run,
                now.vector == found.registers[i].vector && now.value == found.registers[i].value,
-               "%s was %llx and is %llx", registers[i].name,
-               (unsigned long long)found.registers[i].value, (unsigned long long)now.value);
+               "%s was %lx and is %lx", registers[i].name, found.registers[i].value, now.value);
     }
     cpu_identify(&cpu);
     EXPECT_EQ(run, cpu.signature, found.signature, "signature");

@@ -204,6 +204,14 @@ def rule_numbers(file):
             yield number, "the number of a CPUID leaf"
 
 
+def rule_casts(file):
+    """On x86-64 a uint64_t is an unsigned long: %lx prints it without a cast."""
+    if file.kind in (".c", ".h"):
+        for number, line in file.code():
+            if re.search(r"\((unsigned )?long long\)", line):
+                yield number, "a cast to long long: print a uint64_t by %lx"
+
+
 def rule_check_file(file):
     """A file of checks opens with the claim, how it decides, and how it can be wrong."""
     if not (file.path.startswith("harness/checks/") and file.kind == ".c"):

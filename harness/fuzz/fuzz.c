@@ -150,9 +150,8 @@ static void report(struct fuzz *f, unsigned number)
     uint64_t seed = f->run->options->seed;
     unsigned nodes = f->program.count, runs;
 
-    run_fail(f->run, "program %u of seed %llu: %s", number, (unsigned long long)seed, f->why);
-    run_detail(f->run, "that program alone: seed=%llu fuzz=1",
-               (unsigned long long)(seed + number));
+    run_fail(f->run, "program %u of seed %lu: %s", number, seed, f->why);
+    run_detail(f->run, "that program alone: seed=%lu fuzz=1", seed + number);
     runs = fuzz_shrink(f);
     run_detail(f->run, "smallest that differs: %u of %u nodes, after %u runs",
                nodes_on(&f->program), nodes, runs);
@@ -167,9 +166,9 @@ static void tell(const struct fuzz *f, unsigned programs, uint64_t start)
 {
     uint64_t khz = f->run->platform->tsc_khz;
 
-    out_line("# %s: %u programs, %u foreseen, %llu records compared, %llu ms",
-             f->run->check->name, programs, f->known, (unsigned long long)f->records,
-             (unsigned long long)(khz ? (tsc_read() - start) / khz : 0));
+    out_line("# %s: %u programs, %u foreseen, %lu records compared, %lu ms",
+             f->run->check->name, programs, f->known, f->records,
+             khz ? (tsc_read() - start) / khz : 0);
 }
 
 static void begin(struct fuzz *f, struct run *run, bool traced)
@@ -199,8 +198,8 @@ void fuzz_programs(struct run *run, bool traced, unsigned count)
             tell(&f, done, start);
     }
     tell(&f, done, start);
-    NEED(run, outcome != FUZZ_UNUSABLE, "program %u of seed %llu: %s", done - 1,
-         (unsigned long long)run->options->seed, f.why);
+    NEED(run, outcome != FUZZ_UNUSABLE, "program %u of seed %lu: %s", done - 1,
+         run->options->seed, f.why);
     if (outcome == FUZZ_DIFFER)
         report(&f, done - 1);
     EXPECT(run, f.known > 0 || count < 8, "no program's edges were foreseen");

@@ -63,7 +63,7 @@ static void serve_all(void)
     session.machine.gdb = gdb;
     gdb_machine_registers(&session.machine, &registers);
     gdb_init(gdb, &target, &registers, session.line->get, session.line->write, NULL);
-    out_line("# gdb waits at rip=%llx", (unsigned long long)registers.core[GDB_RIP]);
+    out_line("# gdb waits at rip=%lx", registers.core[GDB_RIP]);
     while (!gdb->ended && !time_is_up()) {
         gdb_serve(gdb);
         cpu_pause();

@@ -63,9 +63,8 @@ const char *harness_program_check(const struct program_services *services,
         const struct elf_segment *s = &state.plan.segments[i];
 
         if (services->reserved(s->start & ~(PAGE_BYTES - 1), s->bytes + PAGE_BYTES)) {
-            fmt(line, sizeof(line), "%s lies where the kernel is here (%llx): link it with %s",
-                options->program, (unsigned long long)s->start,
-                "-Wl,-Ttext-segment=0x10000000000");
+            fmt(line, sizeof(line), "%s lies where the kernel is here (%lx): link it with %s",
+                options->program, s->start, "-Wl,-Ttext-segment=0x10000000000");
             return line;
         }
     }
@@ -259,22 +258,16 @@ static void print_fault(const struct program *p)
     const struct trap_frame *f = &p->frame;
     const uint64_t *r = &f->r15;
 
-    out_line("# program fault vector=%llu error=0x%llx rip=0x%llx address=0x%llx",
-             (unsigned long long)f->vector, (unsigned long long)f->error,
-             (unsigned long long)f->rip, (unsigned long long)p->address);
+    out_line("# program fault vector=%lu error=0x%lx rip=0x%lx address=0x%lx", f->vector,
+             f->error, f->rip, p->address);
     if (p->avx)
         out_line(
             "# program AVX is off here: compile without -mavx, -march=native and the like");
-    out_line("# program rax=%llx rbx=%llx rcx=%llx rdx=%llx rsi=%llx rdi=%llx",
-             (unsigned long long)f->rax, (unsigned long long)f->rbx, (unsigned long long)f->rcx,
-             (unsigned long long)f->rdx, (unsigned long long)f->rsi,
-             (unsigned long long)f->rdi);
-    out_line("# program rbp=%llx rsp=%llx rflags=%llx", (unsigned long long)f->rbp,
-             (unsigned long long)f->rsp, (unsigned long long)f->rflags);
-    out_line("# program r15..r8=%llx %llx %llx %llx %llx %llx %llx %llx",
-             (unsigned long long)r[0], (unsigned long long)r[1], (unsigned long long)r[2],
-             (unsigned long long)r[3], (unsigned long long)r[4], (unsigned long long)r[5],
-             (unsigned long long)r[6], (unsigned long long)r[7]);
+    out_line("# program rax=%lx rbx=%lx rcx=%lx rdx=%lx rsi=%lx rdi=%lx", f->rax, f->rbx,
+             f->rcx, f->rdx, f->rsi, f->rdi);
+    out_line("# program rbp=%lx rsp=%lx rflags=%lx", f->rbp, f->rsp, f->rflags);
+    out_line("# program r15..r8=%lx %lx %lx %lx %lx %lx %lx %lx", r[0], r[1], r[2], r[3], r[4],
+             r[5], r[6], r[7]);
 }
 
 static void print_result(uint64_t ticks)
@@ -288,24 +281,19 @@ static void print_result(uint64_t ticks)
         out_line("# program exit=%d", p->code);
     else
         out_line("# program killed after %u seconds", state.options->seconds);
-    out_line("# program branches=%llu lost=%llu left_out=%llu bytes=%zu pieces=%u calls=%llu",
-             (unsigned long long)recorder()->branches, (unsigned long long)recorder()->dropped,
-             (unsigned long long)recorder()->left_out, state.file_bytes, state.pieces,
-             (unsigned long long)p->calls);
-    out_line("# program microseconds=%llu with_file=%llu traced=%d",
-             (unsigned long long)(state.program_ticks * 1000 / khz),
-             (unsigned long long)(ticks * 1000 / khz), state.traced);
+    out_line("# program branches=%lu lost=%lu left_out=%lu bytes=%zu pieces=%u calls=%lu",
+             recorder()->branches, recorder()->dropped, recorder()->left_out, state.file_bytes,
+             state.pieces, p->calls);
+    out_line("# program microseconds=%lu with_file=%lu traced=%d",
+             state.program_ticks * 1000 / khz, ticks * 1000 / khz, state.traced);
 }
 
 static void print_sampling(void)
 {
     const struct sampler *s = &state.sampler;
 
-    out_line(
-        "# program samples=%llu dropped=%llu events=%llu asked=%llu period=%llu doubled=%u",
-        (unsigned long long)s->samples, (unsigned long long)s->dropped,
-        (unsigned long long)s->events, (unsigned long long)s->asked,
-        (unsigned long long)s->next_period, s->doubled);
+    out_line("# program samples=%lu dropped=%lu events=%lu asked=%lu period=%lu doubled=%u",
+             s->samples, s->dropped, s->events, s->asked, s->next_period, s->doubled);
 }
 
 static void run_pieces(void)
@@ -326,8 +314,7 @@ static void run_pieces(void)
         if (!state.trouble && !write_out())
             break;
         next_piece();
-        out_line("# program piece=%u branches=%llu", state.pieces,
-                 (unsigned long long)recorder()->branches);
+        out_line("# program piece=%u branches=%lu", state.pieces, recorder()->branches);
     } while (!state.trouble && state.program.end == PROGRAM_PAUSED);
     if (!state.trouble)
         print_result(tsc_read() - start);

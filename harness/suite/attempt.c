@@ -97,6 +97,5 @@ void attempt_summary(void)
     if (suite_state()->options->repeat > 1 || soak_repeats())
         out_line("# unstable: %u of %zu checks", unsteady, registry_selected());
     if (came)
-        out_line("# smi: %llu came into checks, %u runs were set aside",
-                 (unsigned long long)came, aside);
+        out_line("# smi: %lu came into checks, %u runs were set aside", came, aside);
 }

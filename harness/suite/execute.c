@@ -64,17 +64,12 @@ static void dump_frame(struct run *run, const struct trap_frame *f)
     static const char *const names[] = {"r15", "r14", "r13", "r12", "r11", "r10", "r9", "r8",
                                         "rbp", "rdi", "rsi", "rdx", "rcx", "rbx", "rax"};
 
-    run_detail(run, "vector=%llu error=%llx rip=%llx cs=%llx rflags=%llx rsp=%llx ss=%llx",
-               (unsigned long long)f->vector, (unsigned long long)f->error,
-               (unsigned long long)f->rip, (unsigned long long)f->cs,
-               (unsigned long long)f->rflags, (unsigned long long)f->rsp,
-               (unsigned long long)f->ss);
+    run_detail(run, "vector=%lu error=%lx rip=%lx cs=%lx rflags=%lx rsp=%lx ss=%lx", f->vector,
+               f->error, f->rip, f->cs, f->rflags, f->rsp, f->ss);
     for (unsigned i = 0; i < 15; i += 3)
-        run_detail(run, "%s=%016llx %s=%016llx %s=%016llx", names[i], (unsigned long long)g[i],
-                   names[i + 1], (unsigned long long)g[i + 1], names[i + 2],
-                   (unsigned long long)g[i + 2]);
-    run_detail(run, "cr2=%016llx cr3=%016llx", (unsigned long long)cr2_read(),
-               (unsigned long long)cr3_read());
+        run_detail(run, "%s=%016lx %s=%016lx %s=%016lx", names[i], g[i], names[i + 1], g[i + 1],
+                   names[i + 2], g[i + 2]);
+    run_detail(run, "cr2=%016lx cr3=%016lx", cr2_read(), cr3_read());
 }
 
 static void unexpected(struct trap_frame *f)
@@ -84,8 +79,7 @@ static void unexpected(struct trap_frame *f)
     if (!run)
         suite_abort("none", (unsigned)f->vector, f->rip);
     running = NULL; /* a second trap while dumping ends the run instead of recursing */
-    run_error(run, "unexpected vector %llu at %llx", (unsigned long long)f->vector,
-              (unsigned long long)f->rip);
+    run_error(run, "unexpected vector %lu at %lx", f->vector, f->rip);
     dump_frame(run, f);
     last_branches();
     hw_unwind(UNWIND_TRAP);
@@ -99,9 +93,8 @@ static void cut_short(struct trap_frame *f)
     if (!run)
         return;
     running = NULL;
-    run_error(run, "hung at %llx in ring %u: cut by an NMI after %u s without a line",
-              (unsigned long long)f->rip, (unsigned)f->cs & 3,
-              suite_state()->platform->guard_seconds);
+    run_error(run, "hung at %lx in ring %u: cut by an NMI after %u s without a line", f->rip,
+              (unsigned)f->cs & 3, suite_state()->platform->guard_seconds);
     dump_frame(run, f);
     last_branches();
     hw_unwind(UNWIND_TRAP);

@@ -57,6 +57,6 @@ void harness_first_record(void)
     else if (found.result != DS_PROBE_PRESENT)
         out_line("# " FIRST_RECORD ": %s", ds_probe_reason(found.result));
     else
-        out_line("# " FIRST_RECORD ": %llu bytes stored, %s", (unsigned long long)found.bytes,
+        out_line("# " FIRST_RECORD ": %lu bytes stored, %s", found.bytes,
                  found.expected ? "its record and nothing else" : "not its record alone");
 }

@@ -65,7 +65,7 @@ void identity_print(void)
     if (p->options_from)
         add("options", "%s", p->options_from);
     add("outputs", "%s", p->outputs);
-    add("image", "0x%llx", (unsigned long long)p->image_base);
+    add("image", "0x%lx", p->image_base);
     /* Where nobody inside the machine watches ring 0, whoever watches the output does. */
     if (p->take_over_all && p->guard_seconds)
         add("guard", "ring3=timer ring0=nmi-from-another-processor after %u s",
@@ -74,9 +74,9 @@ void identity_print(void)
         add("guard", "ring3=timer ring0=host-timeout");
     add("smi_count", "%s", c->smi_count ? "read" : "none");
     if (suite_state()->options->order_given)
-        add("order", "%llu", (unsigned long long)suite_state()->options->order);
+        add("order", "%lu", suite_state()->options->order);
     if (suite_state()->options->seed)
-        add("seed", "%llu", (unsigned long long)suite_state()->options->seed);
+        add("seed", "%lu", suite_state()->options->seed);
 }
 
 size_t identity_count(void)

@@ -24,10 +24,9 @@ size_t journal_header(char *to, size_t bytes, const char *version, const char *m
     hash = mix(hash, options->skip);
     for (unsigned i = 0; i < options->model_words; i++)
         hash = mix(hash, options->model_word[i]);
-    fmt(numbers, sizeof(numbers), "%u %u %u %u %llx %u %u %u %llx", (unsigned)options->provider,
-        options->cpus, (unsigned)options->soak, (unsigned)options->x2apic,
-        (unsigned long long)options->seed, options->soak_seconds, options->repeat,
-        (unsigned)options->order_given, (unsigned long long)options->order);
+    fmt(numbers, sizeof(numbers), "%u %u %u %u %lx %u %u %u %lx", (unsigned)options->provider,
+        options->cpus, (unsigned)options->soak, (unsigned)options->x2apic, options->seed,
+        options->soak_seconds, options->repeat, (unsigned)options->order_given, options->order);
     hash = mix(hash, numbers);
     return fmt(to, bytes,
                "waymark journal format=1 version=%s machine=%s planned=%zu options=%x", version,

@@ -76,7 +76,7 @@ void json_number(struct json *j, const char *key, uint64_t value)
     char text[24];
 
     element(j, key);
-    put(j, text, fmt(text, sizeof(text), "%llu", (unsigned long long)value));
+    put(j, text, fmt(text, sizeof(text), "%lu", value));
 }
 
 void json_words(struct json *j, const char *key, const char *words)

@@ -34,8 +34,8 @@ static bool print(size_t number, const struct bts_record *slot)
     if (record_from_mark(slot, &mark))
         out_line("# last %zu: mark %u of %u", number, mark.kind, mark.detail);
     else
-        out_line("# last %zu: %llx %s to %llx %s", number, (unsigned long long)slot->from,
-                 trace_symbol(slot->from, from, sizeof(from)), (unsigned long long)slot->to,
+        out_line("# last %zu: %lx %s to %lx %s", number, slot->from,
+                 trace_symbol(slot->from, from, sizeof(from)), slot->to,
                  trace_symbol(slot->to, to, sizeof(to)));
     return true;
 }

@@ -35,7 +35,7 @@ static void put_hex(struct json *j, const char *key, uint64_t value)
 {
     char text[24];
 
-    fmt(text, sizeof(text), "%llx", (unsigned long long)value);
+    fmt(text, sizeof(text), "%lx", value);
     json_string(j, key, text);
 }
 

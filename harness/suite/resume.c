@@ -176,8 +176,8 @@ void resume_end(void)
     uint64_t khz = suite_state()->platform->tsc_khz;
 
     if (writes > 0 && khz > 0)
-        out_line("# journal: %u writes, %llu us each", writes,
-                 (unsigned long long)(writing_ticks * 1000 / khz / writes));
+        out_line("# journal: %u writes, %lu us each", writes,
+                 writing_ticks * 1000 / khz / writes);
 }
 
 void resume_after_trial(const char *name, enum verdict verdict)

@@ -48,9 +48,8 @@ static void leak(struct leaks *l, const char *name, uint64_t before, uint64_t af
 {
     if (before == after)
         return;
-    l->used +=
-        fmt(l->text + l->used, l->bytes - l->used, "%s%s %llx -> %llx", l->count ? ", " : "",
-            name, (unsigned long long)before, (unsigned long long)after);
+    l->used += fmt(l->text + l->used, l->bytes - l->used, "%s%s %lx -> %lx",
+                   l->count ? ", " : "", name, before, after);
     l->count++;
 }
 

@@ -61,8 +61,8 @@ bool soak_next(void)
     last = seconds >= options->soak_seconds;
     /* Short passes would fill the log with lines. */
     if (last || (pass & (pass - 1)) == 0 || seconds >= told + 60) {
-        out_line("# soak: %u passes in %llu of %u s, %u checks unstable", pass,
-                 (unsigned long long)seconds, options->soak_seconds, unstable());
+        out_line("# soak: %u passes in %lu of %u s, %u checks unstable", pass, seconds,
+                 options->soak_seconds, unstable());
         told = seconds;
     }
     if (options->order_given)

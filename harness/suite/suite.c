@@ -236,7 +236,7 @@ void suite_abort(const char *check, unsigned vector, uint64_t rip)
 {
     struct tally t = suite_tally();
 
-    out_line("Bail out! vector=%u rip=%llx check=%s", vector, (unsigned long long)rip, check);
+    out_line("Bail out! vector=%u rip=%lx check=%s", vector, rip, check);
     print_end(&t, "abort");
     suite.platform->stop();
 }

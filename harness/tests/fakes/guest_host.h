@@ -190,8 +190,8 @@ static void run(const struct workload *w)
     enter(SIGUSR1);
     now = NULL;
     if (trouble)
-        printf("%s: %s at +0x%llx after %zu records\n", w->name, trouble,
-               (unsigned long long)(trouble_at - (uint64_t)code), record_count);
+        printf("%s: %s at +0x%lx after %zu records\n", w->name, trouble,
+               trouble_at - (uint64_t)code, record_count);
     EXPECT(!trouble);
 }
 
@@ -237,12 +237,10 @@ static bool compare(const char *name, const struct expected_edge *expected, size
     for (size_t i = 0; i < count && i < record_count; i++) {
         if (records[i].from == expected[i].from && records[i].to == expected[i].to)
             continue;
-        printf("%s: record %zu is +0x%llx -> +0x%llx, expected %s +0x%llx -> +0x%llx\n", name,
-               i, (unsigned long long)(records[i].from - (uint64_t)code),
-               (unsigned long long)(records[i].to - (uint64_t)code),
-               edge_kind_name(expected[i].kind),
-               (unsigned long long)(expected[i].from - (uint64_t)code),
-               (unsigned long long)(expected[i].to - (uint64_t)code));
+        printf("%s: record %zu is +0x%lx -> +0x%lx, expected %s +0x%lx -> +0x%lx\n", name, i,
+               records[i].from - (uint64_t)code, records[i].to - (uint64_t)code,
+               edge_kind_name(expected[i].kind), expected[i].from - (uint64_t)code,
+               expected[i].to - (uint64_t)code);
         return EXPECT(!"the record matches its edge");
     }
     if (EXPECT_EQ(record_count, count))

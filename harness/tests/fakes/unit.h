@@ -28,8 +28,7 @@ static inline bool unit_expect_eq(uint64_t got, uint64_t want, const char *text,
 {
     if (got == want)
         return true;
-    printf("%s:%d: %s: %s is 0x%llx, expected 0x%llx\n", file, line, unit_test, text,
-           (unsigned long long)got, (unsigned long long)want);
+    printf("%s:%d: %s: %s is 0x%lx, expected 0x%lx\n", file, line, unit_test, text, got, want);
     return false;
 }
 

@@ -136,8 +136,7 @@ static void judge(uint64_t from, uint64_t to)
     const struct listed *listed = look_up(from);
 
     if (!listed) {
-        fprintf(stderr, "record_ptrace: %llx is not in the listing\n",
-                (unsigned long long)from);
+        fprintf(stderr, "record_ptrace: %lx is not in the listing\n", from);
         exit(1);
     }
     if (listed->kind == SYSTEM)
@@ -350,6 +349,6 @@ int main(int argc, char **argv)
     put_time();
     child = start(argv + optind, &output);
     finish(step_all(child, output));
-    printf("%llu branches\n", (unsigned long long)r.branches);
+    printf("%lu branches\n", r.branches);
     return 0;
 }

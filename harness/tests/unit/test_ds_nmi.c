@@ -226,8 +226,8 @@ static void judge(const struct interrupted *call, bool fired)
     if (!(bts & TR))
         EXPECT_EQ(broker_set_ds_area(&area), DS_OK);
     if (unit_failed != failed)
-        printf("  in %s: trace %llx, area %p, NMI left %llx\n", call->name,
-               (unsigned long long)bts, (void *)broker_ds_area(), (unsigned long long)bts_want);
+        printf("  in %s: trace %lx, area %p, NMI left %lx\n", call->name, bts,
+               (void *)broker_ds_area(), bts_want);
 }
 
 /* --- at every register access */

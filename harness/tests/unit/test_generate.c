@@ -76,7 +76,7 @@ static void judge(const struct judged *j, void *context)
     if (j->address != judged_at || !decode(all + j->address, 15, &d) || d.length != j->length ||
         strcmp(j->mnemonic, "(bad)") == 0) {
         if (judged_bad++ == 0)
-            printf("at %llx: %s\n", (unsigned long long)j->address, j->text);
+            printf("at %lx: %s\n", j->address, j->text);
     }
     judged_at = j->address + j->length;
 }
@@ -142,7 +142,7 @@ static void as_foreseen(void)
     char name[40];
 
     for (uint64_t seed = 0; seed < RUNS; seed++) {
-        snprintf(name, sizeof(name), "seed %llu", (unsigned long long)seed);
+        snprintf(name, sizeof(name), "seed %lu", seed);
         ASSERT(emit(seed));
         bytes_most = program.end - program.origin > (int)bytes_most
                          ? (size_t)(program.end - program.origin)
@@ -174,8 +174,7 @@ static void in_parts(void)
         if (!generate_walk(&program, &place, expected, EDGE_MAX, &result_ignored))
             continue;
         checked++;
-        snprintf(name, sizeof(name), "seed %llu without one in %u", (unsigned long long)seed,
-                 one_in);
+        snprintf(name, sizeof(name), "seed %lu without one in %u", seed, one_in);
         if (!runs_as_foreseen(name))
             return;
     }

@@ -284,8 +284,7 @@ static void check_program(void (*program)(void), const char *name, size_t at_lea
     };
     step_through(program);
     if (!EXPECT(!run.stepper.error))
-        printf("    %s: %s at %llx\n", name, run.stepper.error,
-               (unsigned long long)run.stepper.error_rip);
+        printf("    %s: %s at %lx\n", name, run.stepper.error, run.stepper.error_rip);
     EXPECT_EQ(run.unknown, 0);
     EXPECT(run.stepper.count >= at_least && run.stepper.count <= EDGES_MAX);
     EXPECT_EQ(run.stepper.count, run.judged_count);
@@ -293,10 +292,8 @@ static void check_program(void (*program)(void), const char *name, size_t at_lea
         if (run.edges[i].from == run.judged[i].from && run.edges[i].to == run.judged[i].to)
             continue;
         if (differ++ == 0)
-            printf("    %s: edge %zu: %llx -> %llx, judge %llx -> %llx\n", name, i,
-                   (unsigned long long)run.edges[i].from, (unsigned long long)run.edges[i].to,
-                   (unsigned long long)run.judged[i].from,
-                   (unsigned long long)run.judged[i].to);
+            printf("    %s: edge %zu: %lx -> %lx, judge %lx -> %lx\n", name, i,
+                   run.edges[i].from, run.edges[i].to, run.judged[i].from, run.judged[i].to);
     }
     EXPECT_EQ(differ, 0);
     printf("oracle: %s: %zu steps, %zu edges\n", name, run.steps, run.stepper.count);

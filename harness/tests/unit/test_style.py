@@ -72,6 +72,10 @@ class Rules(unittest.TestCase):
         self.accept("hw/x.c", SPDX + ABOUT + "int a = 0x1D9;\n")
         self.accept("ds/x.c", SPDX + ABOUT + '/* 0x1d9 */ char *a = "0x1d9";\n')
 
+    def test_casts(self):
+        self.refuse("ds/x.c", SPDX + ABOUT + "a = (unsigned long long)b;\n", "long long")
+        self.accept("ds/x.c", SPDX + ABOUT + "static const long long a = 1;\n")
+
     def test_check_files(self):
         text = SPDX + "/*\n * Claim: a\n * How: b\n%s */\nCHECK(x)\n{\n}\n"
         self.refuse("harness/checks/x.c", text % "", "Wrong if:")

@@ -160,19 +160,18 @@ static void put_facts(struct profile *p)
     struct text *text = &p->session->text;
     const struct wtr_sampling *s = &p->sampling;
 
-    text_format(text, "# %llu samples that stand for %llu %s\n", (unsigned long long)p->samples,
-                (unsigned long long)p->events, samples_event(p->event));
+    text_format(text, "# %lu samples that stand for %lu %s\n", p->samples, p->events,
+                samples_event(p->event));
     if (s->asked)
-        text_format(text, "# asked for one every %llu\n", (unsigned long long)s->asked);
+        text_format(text, "# asked for one every %lu\n", s->asked);
     if (s->doubled)
-        text_format(
-            text, "# throttled: in the end one every %llu; %llu samples fewer than asked for\n",
-            (unsigned long long)s->period, (unsigned long long)s->skipped);
+        text_format(text,
+                    "# throttled: in the end one every %lu; %lu samples fewer than asked for\n",
+                    s->period, s->skipped);
     if (s->dropped)
-        text_format(text, "# lost: %llu samples for which there was no room\n",
-                    (unsigned long long)s->dropped);
-    text_format(text, "# %llu samples have callers, by the program's frame pointers\n",
-                (unsigned long long)p->chained);
+        text_format(text, "# lost: %lu samples for which there was no room\n", s->dropped);
+    text_format(text, "# %lu samples have callers, by the program's frame pointers\n",
+                p->chained);
 }
 
 bool command_profile(struct session *session)

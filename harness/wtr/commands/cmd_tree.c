@@ -76,8 +76,8 @@ bool command_tree(struct session *session)
     }
     if (calls.unwound || calls.unmatched)
         text_format(&session->text,
-                    "# %llu frames left without a return, %llu returns to a caller not seen\n",
-                    (unsigned long long)calls.unwound, (unsigned long long)calls.unmatched);
+                    "# %lu frames left without a return, %lu returns to a caller not seen\n",
+                    calls.unwound, calls.unmatched);
     calls_close(&calls);
     return true;
 }

@@ -72,8 +72,7 @@ static bool number(const char *option, const char *text, uint64_t low, uint64_t 
     if (text && isdigit((unsigned char)text[0]) && !*end && !errno && *value >= low &&
         *value <= high)
         return true;
-    complain("%s wants a number from %llu to %llu; see wtr --help", option,
-             (unsigned long long)low, (unsigned long long)high);
+    complain("%s wants a number from %lu to %lu; see wtr --help", option, low, high);
     return false;
 }
 
