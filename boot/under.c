@@ -23,6 +23,8 @@
 #define PATH_UNITS      (OPTION_TEXT_BYTES + 1)
 #define NODE_BYTES      sizeof(EFI_DEVICE_PATH)
 #define PATH_MOST_BYTES 4096
+#define VOLUMES_MOST    64
+#define FALL_BACK       "\\EFI\\BOOT\\BOOTX64.EFI" /* which firmware starts without being told */
 
 static CHAR16 file_path[PATH_UNITS], arguments[OPTION_WORDS_BYTES];
 static uint8_t device_path[PATH_MOST_BYTES];
@@ -83,12 +85,67 @@ static EFI_STATUS refuse(const struct options *options, EFI_STATUS status, const
     return status;
 }
 
+/* Firmware in a hurry to start us has not looked at the other disks yet. */
+static void connect_all(void)
+{
+    UINTN count = 0;
+    EFI_HANDLE *all = NULL;
+
+    if (firmware_boot->LocateHandleBuffer(AllHandles, NULL, NULL, &count, &all) != EFI_SUCCESS)
+        return;
+    for (UINTN i = 0; i < count; i++)
+        firmware_boot->ConnectController(all[i], NULL, NULL, TRUE);
+    firmware_boot->FreePool(all);
+}
+
+static bool has_file(EFI_HANDLE handle)
+{
+    EFI_FILE_IO_INTERFACE *volume =
+        firmware_protocol(handle, (EFI_GUID)EFI_SIMPLE_FILE_SYSTEM_PROTOCOL_GUID);
+    EFI_FILE_HANDLE root, file;
+    bool found;
+
+    if (!volume || volume->OpenVolume(volume, &root) != EFI_SUCCESS)
+        return false;
+    found = root->Open(root, &file, file_path, EFI_FILE_MODE_READ, 0) == EFI_SUCCESS;
+    if (found)
+        file->Close(file);
+    root->Close(root);
+    return found;
+}
+
+/* The disk behind ours: what it would have started, had ours not been in front. */
+static EFI_STATUS find_next(const struct options *options)
+{
+    static char why[128];
+    EFI_HANDLE volumes[VOLUMES_MOST];
+    EFI_HANDLE own = firmware_loaded ? firmware_loaded->DeviceHandle : NULL;
+    size_t count, others = 0;
+
+    connect_all();
+    count =
+        firmware_handles((EFI_GUID)EFI_SIMPLE_FILE_SYSTEM_PROTOCOL_GUID, volumes, VOLUMES_MOST);
+    make_file_path(FALL_BACK);
+    for (size_t i = 0; i < count; i++) {
+        if (volumes[i] == own)
+            continue;
+        others++;
+        if (has_file(volumes[i]) && make_device_path(volumes[i]))
+            return EFI_SUCCESS;
+    }
+    fmt(why, sizeof(why), "none of the %zu other volumes that firmware can read has " FALL_BACK,
+        others);
+    return refuse(options, EFI_NOT_FOUND, why);
+}
+
 static EFI_STATUS find(const struct options *options)
 {
     static char why[128];
     uint64_t bytes;
     EFI_STATUS status;
 
+    if (strcmp(options->under, "next") == 0)
+        return find_next(options);
     if (!volume_open())
         return refuse(options, EFI_NOT_FOUND,
                       "the image was not started from a volume with files, so it finds none");

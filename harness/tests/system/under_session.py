@@ -106,6 +106,22 @@ def ends_two(session):
     session.expect_line("# under: /suite/BOOTX64.EFI has ended (success), the model too")
 
 
+def next_volume(session):
+    """The disk behind ours: its fall-back loader, which is the image with options of its own."""
+    session.options(["under=next", "exit=debug"])
+    other = session.own / "next.img"
+    fat.create(other, session.image, ["exit=debug", "provider=native", ONE_CHECK])
+    session.words += ["-drive", "if=none,id=next,format=raw,file=%s" % other,
+                      "-device", "virtio-blk-pci,drive=next"]
+    session.expect_pass(session.run(), [ONE_CHECK[4:]])
+
+
+def no_next_volume(session):
+    session.options(["under=next", "exit=debug"])
+    session.expect_refused(session.run(), "none of the 0 other volumes that firmware can read "
+                                          "has \\EFI\\BOOT\\BOOTX64.EFI")
+
+
 def missing(session):
     session.options(["under=/no/such.efi", "exit=debug"])
     session.expect_refused(session.run(), "under=/no/such.efi: cannot be read from the volume "
@@ -132,7 +148,8 @@ def twice(session):
 
 
 CASES = {case.__name__: case for case in (
-    suite, four, words, defect, gate, ends, ends_two, missing, not_efi, no_svm, twice)}
+    suite, four, words, defect, gate, ends, ends_two,
+    next_volume, no_next_volume, missing, not_efi, no_svm, twice)}
 
 
 def main(name, build, own):
