@@ -24,7 +24,7 @@
 #define NODE_BYTES      sizeof(EFI_DEVICE_PATH)
 #define PATH_MOST_BYTES 4096
 #define VOLUMES_MOST    64
-#define FALL_BACK       "\\EFI\\BOOT\\BOOTX64.EFI" /* which firmware starts without being told */
+#define FALL_BACK       "\\EFI\\BOOT\\BOOTX64.EFI" /* the fall-back loader */
 
 static CHAR16 file_path[PATH_UNITS], arguments[OPTION_WORDS_BYTES];
 static uint8_t device_path[PATH_MOST_BYTES];

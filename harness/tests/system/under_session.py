@@ -107,7 +107,7 @@ def ends_two(session):
 
 
 def next_volume(session):
-    """The disk behind ours: its fall-back loader, which is the image with options of its own."""
+    """The disk behind ours: its fall-back loader, the image with options of its own."""
     session.options(["under=next", "exit=debug"])
     other = session.own / "next.img"
     fat.create(other, session.image, ["exit=debug", "provider=native", ONE_CHECK])
