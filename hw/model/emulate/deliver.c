@@ -291,15 +291,6 @@ static void record_attempt(struct model_cpu *cpu, const struct event *event, uin
     cpu->fault = kept;
 }
 
-/* True when a data breakpoint is among the causes: a hit of one whose R/W field is not 0. */
-static bool data_breakpoint(const struct model_cpu *cpu)
-{
-    for (unsigned i = 0; i < 4; i++)
-        if (cpu->dr6 >> i & 1 && cpu->dr7 >> (16 + 4 * i) & 3)
-            return true;
-    return false;
-}
-
 static void debug_exception_effects(struct model_cpu *cpu)
 {
     uint64_t cleared = DEBUGCTL_LBR | DEBUGCTL_BTF;
@@ -308,7 +299,7 @@ static void debug_exception_effects(struct model_cpu *cpu)
         cleared &= ~DEBUGCTL_BTF;
     if (defect(DEFECT_LBR_KEPT))
         cleared &= ~DEBUGCTL_LBR;
-    if (defect(DEFECT_DB_CLEARS_TR) || (defect(DEFECT_WATCH_CLEARS_TR) && data_breakpoint(cpu)))
+    if (defect(DEFECT_DB_CLEARS_TR) || (defect(DEFECT_WATCH_CLEARS_TR) && watch_caused(cpu)))
         cleared |= DEBUGCTL_TR;
     cpu->debugctl &= ~cleared;
     cpu->dr7 &= ~0x2000ull; /* GD */
