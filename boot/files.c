@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* The result files: created before the first check, flushed after each group, read back. */
+/* The result files: created before the first check, flushed now and then, read back. */
 #include "boot/files.h"
 
 #include "boot/console.h"

@@ -8,6 +8,7 @@
 #include "boot/memory.h"
 #include "boot/outputs.h"
 #include "boot/platform.h"
+#include "boot/processors.h"
 #include "boot/program.h"
 #include "boot/provider.h"
 #include "boot/under.h"
@@ -15,9 +16,11 @@
 
 #include "harness/check/out.h"
 #include "harness/suite/harness.h"
+#include "hw/regs.h"
 
 #define LOG_BYTES       (4ull << 20)
 #define LOG_BYTES_SMALL (64ull << 10)
+#define FLUSH_MS        1000
 
 static struct options options;
 
@@ -38,9 +41,19 @@ static bool start_output(void)
     return log;
 }
 
+/*
+ * The report is written as a whole, which takes longer than most groups of checks. Where the
+ * machine may hang in the meantime it is the journal that knows what was decided.
+ */
 static void flush(void)
 {
-    files_flush();
+    static uint64_t flushed;
+    uint64_t khz = processors_tsc_khz; /* 0, not known: each time */
+
+    if (tsc_read() - flushed >= khz * FLUSH_MS) {
+        files_flush();
+        flushed = tsc_read();
+    }
     upload_flush();
 }
 

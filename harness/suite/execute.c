@@ -272,10 +272,13 @@ static uint64_t execute_machine(void *arg)
     return 0;
 }
 
+/* Also what will not run: to skip it needs no machine. */
 static bool wants_firmware(size_t index)
 {
-    return registry_at(index)->carried ||
-           (registry_at(index)->check->needs & NEED_FIRMWARE) != 0;
+    unsigned needs = registry_at(index)->check->needs;
+
+    return registry_at(index)->carried || (needs & NEED_FIRMWARE) != 0 ||
+           registry_at(index)->skip_by_option || capability_missing(needs);
 }
 
 /* One check with its name in the journal first; carried ones are there already. */

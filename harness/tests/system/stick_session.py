@@ -38,7 +38,8 @@ class Session(boot_session.Session):
     def __init__(self, build, own, firmware=None):
         super().__init__(build, own)
         self.disk = self.own / "waymark.img"
-        self.words = qemu.command(qemu.find_qemu({}), firmware or qemu.find_firmware({}),
+        self.words = qemu.command(qemu.find_qemu({}),
+                                  firmware or qemu.find_firmware({}, variables=True),
                                   self.own, self.disk)
         if firmware:
             self.replace("q35", "q35,smm=on")

@@ -30,7 +30,8 @@ class Session(boot_session.Session):
         self.put("suite/waymark.cfg", "".join(word + "\n" for word in second).encode())
 
     def processors(self, count):
-        self.words = qemu.command(qemu.find_qemu({}), qemu.find_firmware({}), self.own,
+        self.words = qemu.command(qemu.find_qemu({}),
+                                  qemu.find_firmware({}, variables=True), self.own,
                                   self.volume, cpus=count)
 
     def expect_line(self, text):
