@@ -202,7 +202,8 @@ def conclude(run, parser, ending, started):
     path = newest / "report.json" if newest else None
     filed = path.read_text(errors="replace") if path and path.is_file() else None
     judgement = judge.judge(parser.log, filed, ending,
-                            expected.load(profile_name(run, run.accel)), run.whole,
+                            expected.load(profile_name(run, run.accel), run.args.image),
+                            run.whole,
                             run.strict_skip)
     host = {"status": judgement.status, "reason": judgement.reason or "none",
             "source": judgement.source, "problems": judgement.problems, "accel": run.accel,

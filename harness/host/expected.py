@@ -3,7 +3,8 @@
 
 A profile is profiles/NAME.json: a default verdict (or a list of admissible ones), exceptions
 by name or pattern with words that the reason must contain, the providers it is meant for and
-the least number of checks of a whole run.  The first exception that matches decides; those of
+the least number of checks of a whole run: "listed" is as many as were found in the image's
+file while it was built.  The first exception that matches decides; those of
 "with", by provider, come before the others.
 """
 
@@ -19,13 +20,19 @@ class Unknown(Exception):
     """No such profile, or one that cannot be used."""
 
 
+def listed(image):
+    """How many checks the build found in an image: its list lies beside it, or nowhere."""
+    path = Path(image).with_name("checks.txt") if image else None
+    return len(path.read_text().splitlines()) if path and path.is_file() else 1
+
+
 def names():
     """The names that load() knows."""
     return sorted(path.stem for path in FOLDER.glob("*.json"))
 
 
-def load(name):
-    """The profile as a dictionary with all its keys."""
+def load(name, image=None):
+    """The profile as a dictionary with all its keys, for a run of that image."""
     path = FOLDER / (name + ".json")
     if name not in names():
         raise Unknown("unknown profile '%s'; there are %s" % (name, ", ".join(names())))
@@ -35,6 +42,8 @@ def load(name):
         raise Unknown("profile %s: %s" % (name, error)) from error
     if set(profile) - KEYS:
         raise Unknown("profile %s: unknown key %s" % (name, sorted(set(profile) - KEYS)))
+    if profile.get("at_least") == "listed":
+        profile["at_least"] = listed(image)
     return {"description": "", "provider": [], "default": "pass", "at_least": 1, "checks": [],
             "errata": False, "with": {},
             "name": name, **profile}

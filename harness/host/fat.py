@@ -20,7 +20,7 @@ def run(*words):
     env = dict(os.environ, MTOOLS_SKIP_CHECK="1")
     try:
         done = subprocess.run(words, env=env, stdin=subprocess.DEVNULL, capture_output=True,
-                              text=True, errors="replace", timeout=60, check=False)
+                              text=True, errors="replace", timeout=600, check=False)
     except FileNotFoundError as error:
         raise Trouble("%s is missing: install the package mtools" % words[0]) from error
     if done.returncode:

@@ -48,8 +48,9 @@ void harness_first_record(void)
 
     if (known || !(capability()->have & NEED_BTS) || !wanted())
         return;
-    out_line("# " FIRST_RECORD ": one branch is traced");
+    /* In this order: who reads the line may cut the power, and the journal knows why. */
     resume_before(FIRST_RECORD);
+    out_line("# " FIRST_RECORD ": one branch is traced");
     returned = execute_apart(record, &found);
     resume_after_trial(FIRST_RECORD, returned ? VERDICT_PASS : VERDICT_ERROR);
     if (!returned)

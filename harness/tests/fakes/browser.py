@@ -16,7 +16,7 @@ import time
 OPTIONS = ["--headless", "--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run",
            "--disable-background-networking", "--disable-component-update", "--disable-sync",
            "--hide-scrollbars", "--remote-debugging-pipe"]
-TIMEOUT = 60
+TIMEOUT = 600
 # A page with a script of ours says so; one without is ready once it is loaded.
 READY = """document.documentElement?.dataset.ready === "yes" || (document.URL === %s &&
     document.readyState === "complete" && document.scripts.length === 0)"""

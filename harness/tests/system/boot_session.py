@@ -31,7 +31,8 @@ class Session:
         self.own = Path(own)
         self.volume = self.own / "boot.img"
         self.options(SETTINGS)
-        self.words = qemu.command(qemu.find_qemu({}), qemu.find_firmware({}), self.own,
+        self.words = qemu.command(qemu.find_qemu({}),
+                                  qemu.find_firmware({}, variables=True), self.own,
                                   self.volume)
         self.serial = b""
         self.on_bytes = None        # (bytes, what to do once they were on the wire)
@@ -178,6 +179,25 @@ def no_serial(session):
     session.expect_files("0001")
 
 
+def dump(monitor, path):
+    """A picture of the screen once it stands still: the last line comes behind the wire's."""
+    before, prompt = None, b"(qemu) "
+    with socket.socket(socket.AF_UNIX) as line:
+        line.connect(str(monitor))
+        said = b""
+        for number in range(60):
+            line.sendall(b"screendump %s\n" % str(path).encode())
+            while said.count(prompt) < number + 2:
+                heard = line.recv(4096)
+                if not heard:
+                    return          # QEMU is gone
+                said += heard
+            if path.read_bytes() == before:
+                return
+            before = path.read_bytes()
+            time.sleep(2)
+
+
 def screen(session):
     """The text is on the screen, and the firmware does not send it down the serial line."""
     monitor = session.own / "monitor"
@@ -185,14 +205,7 @@ def screen(session):
     session.options([ONE_CHECK])
     session.words += ["-vga", "std", "-monitor", "unix:%s,server=on,wait=off" % monitor]
 
-    def look(process):
-        time.sleep(1)                   # the end line comes before the last of the screen
-        with socket.socket(socket.AF_UNIX) as line:
-            line.connect(str(monitor))
-            line.sendall(b"screendump %s\n" % str(session.own / "screen.ppm").encode())
-            time.sleep(2)
-
-    session.seen = look
+    session.seen = lambda process: dump(monitor, session.own / "screen.ppm")
     log = session.run(until=b"verdict=pass\r\n")
     session.expect_pass(log)
     pixels = (session.own / "screen.ppm").read_bytes().split(b"\n", 3)[3]
@@ -210,14 +223,7 @@ def panel(session):
     session.words += ["-device", "VGA,vgamem_mb=64",
                       "-monitor", "unix:%s,server=on,wait=off" % monitor]
 
-    def look(process):
-        time.sleep(1)
-        with socket.socket(socket.AF_UNIX) as line:
-            line.connect(str(monitor))
-            line.sendall(b"screendump %s\n" % str(session.own / "screen.ppm").encode())
-            time.sleep(4)
-
-    session.seen = look
+    session.seen = lambda process: dump(monitor, session.own / "screen.ppm")
     log = session.run(until=b"# waymark end")
     session.expect(log.identity.get("outputs") == "0x3f8, panel 160x37 on 3840x2160",
                    log.identity.get("outputs"))

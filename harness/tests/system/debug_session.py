@@ -37,7 +37,7 @@ def main(build, own):
                             "frame", "kill"):
                 gdb += ["-ex", command]
             done = subprocess.run(gdb, stdin=subprocess.DEVNULL, capture_output=True,
-                                  text=True, timeout=120, check=False)
+                                  text=True, timeout=1200, check=False)
             print(done.stdout, done.stderr)
             if re.search(r"^harness_begin in section \.text", done.stdout, re.M) and \
                     re.search(r"harness/[\w/]+\.c:\d+", done.stdout):

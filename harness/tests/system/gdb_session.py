@@ -17,7 +17,7 @@ import time
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[3]
-PATIENCE = 60
+PATIENCE = 600                  # seconds; on an idle machine nothing takes ten
 
 PRINT = {"pcs": "print('PCS', *[hex(i.pc) for i in gdb.current_recording()"
                 ".instruction_history])",
@@ -113,7 +113,7 @@ class Server:
     def __exit__(self, *unused):
         self.process.terminate()
         try:
-            self.process.wait(20)
+            self.process.wait(PATIENCE)
         except subprocess.TimeoutExpired:
             self.process.kill()
             self.process.wait()
@@ -122,7 +122,7 @@ class Server:
 
     def words(self, commands):
         words = ["gdb", "-nx", "-q", "-batch", "-iex", "set sysroot"]
-        for text in ("set pagination off", "set confirm off", "set remotetimeout 20",
+        for text in ("set pagination off", "set confirm off", "set remotetimeout %d" % PATIENCE,
                      "target remote 127.0.0.1:%d" % self.port):
             words += ["-ex", text]
         for text in commands:
@@ -145,8 +145,8 @@ class Line:
     """The protocol by hand."""
 
     def __init__(self, port):
-        self.socket = socket.create_connection(("127.0.0.1", port), 10)
-        self.socket.settimeout(10)
+        self.socket = socket.create_connection(("127.0.0.1", port), PATIENCE)
+        self.socket.settimeout(PATIENCE)
 
     def send(self, data):
         self.socket.sendall(data)
@@ -185,6 +185,23 @@ def same(got, want, what):
     for i, (one, other) in enumerate(zip(got, want)):
         demand(one == other, "%s: %d is %#x, expected %#x" % (what, i, one, other))
     demand(len(got) == len(want), "%s: %d, expected %d" % (what, len(got), len(want)))
+
+
+GOING = "python print('GOING'); gdb.flush()"
+
+
+def interrupted(words):
+    """What a GDB said that got Ctrl-C some seconds after it said that it goes on."""
+    said = ""
+    with subprocess.Popen(words, stdin=subprocess.DEVNULL, text=True, stdout=subprocess.PIPE,
+                          stderr=subprocess.STDOUT) as gdb:
+        for line in gdb.stdout:
+            said += line
+            if line.startswith("GOING"):
+                break
+        time.sleep(4)               # for the program to be in its loop
+        gdb.send_signal(signal.SIGINT)
+        return said + gdb.communicate(timeout=PATIENCE)[0]
 
 
 # --- the cases
@@ -251,17 +268,14 @@ def interrupt(truth, start):
     """Ctrl-C, variables, a watchpoint, a fault, and the program goes on."""
     with start(["wait"]) as server:
         hardware = server.kernel        # the host's has no debug registers
-        commands = ["record btrace bts", "continue", "pc", "info record", "set var go_on = 1",
+        commands = ["record btrace bts", GOING, "continue", "pc", "info record",
+                    "set var go_on = 1",
                     "record stop", "thbreak finish" if hardware else "tbreak finish",
                     "continue",
                     "set $saved = $pc", "set $pc = 0x10", "continue", "set $pc = $saved",
                     "watch result" if hardware else "info breakpoints", "signal 0",
                     "p result", "kill"]
-        with subprocess.Popen(server.words(commands), stdin=subprocess.DEVNULL, text=True,
-                              stdout=subprocess.PIPE, stderr=subprocess.STDOUT) as gdb:
-            time.sleep(4)
-            gdb.send_signal(signal.SIGINT)
-            said = gdb.communicate(timeout=PATIENCE)[0]
+        said = interrupted(server.words(commands))
     print(said)
     pc = numbers(said, "PC")[0][0]
     demand(truth.name[pc] == "spin", "it was stopped in %s" % truth.name[pc])
@@ -273,13 +287,10 @@ def interrupt(truth, start):
 def endless(truth, start):
     """Ctrl-C into `next` over a line that never ends: a range of steps, none of them long."""
     with start(["wait", "idle"]) as server:
-        commands = ["tbreak idle", "continue", "next", "pc", "set var go_on = 1",
-                    "handle SIGINT nopass", "tbreak finish", "continue", "pc", "kill"]
-        with subprocess.Popen(server.words(commands), stdin=subprocess.DEVNULL, text=True,
-                              stdout=subprocess.PIPE, stderr=subprocess.STDOUT) as gdb:
-            time.sleep(4)
-            gdb.send_signal(signal.SIGINT)
-            said = gdb.communicate(timeout=PATIENCE)[0]
+        commands = ["tbreak idle", "continue", GOING, "next", "pc",
+                    "set var go_on = 1", "handle SIGINT nopass", "tbreak finish",
+                    "continue", "pc", "kill"]
+        said = interrupted(server.words(commands))
     print(said)
     first, second = (row[0] for row in numbers(said, "PC"))
     demand("received signal SIGINT" in said and truth.name[first] == "idle", "the loop goes on")

@@ -96,7 +96,7 @@ def pytest_run(session, name, *options):
              str(LABS / "test_waymark.py")], cwd=ROOT, stdout=log, stderr=subprocess.STDOUT,
             env=dict(os.environ, PYTHONPATH=str(ROOT), PYTHONDONTWRITEBYTECODE="1",
                      LG_WAYMARK_DISK=str(image), LG_WAYMARK_FIRMWARE=str(firmware)),
-            timeout=300, check=False)
+            timeout=3000, check=False)
     return done.returncode, ET.parse(target).getroot()
 
 

@@ -46,7 +46,7 @@ class Session:
         done = subprocess.run(
             [sys.executable, ROOT / "harness/profile_run.py", "--image",
              self.out / "BOOTX64.EFI", "--out", self.place, *options, self.program, "--",
-             str(rounds)], capture_output=True, text=True, errors="replace", timeout=900,
+             str(rounds)], capture_output=True, text=True, errors="replace", timeout=9000,
             check=False)
         self.expect(done.returncode == 0, "status %d: %s" % (done.returncode, done.stdout))
         return done.stdout
@@ -151,7 +151,7 @@ def bad_usage(session):
         done = subprocess.run(
             [sys.executable, ROOT / "harness/profile_run.py", "--image",
              session.out / "BOOTX64.EFI", "--out", session.place, *words, session.program],
-            capture_output=True, text=True, timeout=60, check=False)
+            capture_output=True, text=True, timeout=600, check=False)
         session.expect(done.returncode == 3 and words[0] in done.stdout,
                        "%r: %d %s" % (words, done.returncode, done.stdout))
     return len(cases)

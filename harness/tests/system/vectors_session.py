@@ -16,7 +16,7 @@ sys.path[0] = str(ROOT)
 
 from harness.vectors import vectors  # noqa: E402
 
-PATIENCE = 60
+PATIENCE = 600
 PCS = ("python print('PCS', *['%x' % i.pc for i in gdb.current_recording()"
        ".instruction_history])")
 

@@ -8,6 +8,7 @@ import subprocess
 import sys
 import tempfile
 import unittest
+import unittest.mock
 from pathlib import Path
 
 from harness import matrix, run, trace_run
@@ -68,11 +69,36 @@ class Profiles(unittest.TestCase):
         with self.assertRaisesRegex(expected.Unknown, "there are .*qemu"):
             expected.load("warp")
 
+    def test_no_check_vanishes(self):
+        """One check fewer than the build found in the image is told; as many are good."""
+        with tempfile.TemporaryDirectory() as folder:
+            image = Path(folder) / "BOOTX64.EFI"
+            self.assertEqual(expected.load("qemu", image)["at_least"], 1)
+            image.with_name("checks.txt").write_text("hw.a kind=must\nhw.b kind=must\n")
+            profile = expected.load("qemu", image)
+        for count, want in ((1, ["1 checks, profile qemu expects at least 2"]), (2, [])):
+            checks = [{"name": "x.%d" % n} for n in range(count)]
+            told = [text for text in expected.whole_run(profile, checks, set())
+                    if "at least" in text]
+            self.assertEqual(told, want)
+
     def test_first_exception_decides(self):
         profile = {"name": "x", "default": "pass", "at_least": 0, "checks": [
             {"name": "a.b", "verdict": "fail"}, {"name": "a.*", "verdict": ["skip", "pass"]}]}
         for name, verdicts in (("a.b", ["fail"]), ("a.c", ["skip", "pass"]), ("b", ["pass"])):
             self.assertEqual(expected.rule_for(profile, name)[0], verdicts)
+
+
+class Explained(unittest.TestCase):
+    """Why a mutant survives is said of lines that are there, or not at all."""
+
+    def test_nothing_is_stale(self):
+        self.assertEqual(mutants.stale(), [])
+
+    def test_a_changed_line_is_noticed(self):
+        key = ("record.c", "return what_was_here;", "return !what_was_here;")
+        with unittest.mock.patch.dict(mutants.EXPLAINED, {key: "for no reason"}):
+            self.assertEqual(mutants.stale(), [key])
 
 
 class Firmware(unittest.TestCase):
@@ -85,20 +111,25 @@ class Firmware(unittest.TestCase):
         for name in names:
             (self.folder / name).write_bytes(b"x")
 
-    def found(self, env=None):
-        return qemu.find_firmware(env or {}, [self.folder])
+    def found(self, env=None, **more):
+        return qemu.find_firmware(env or {}, [self.folder], **more)
 
     def test_order(self):
         with self.assertRaisesRegex(qemu.Missing, "install the package ovmf"):
             self.found()
-        self.put("OVMF.fd")
-        self.assertEqual(self.found().vars, None)
-        self.put("OVMF_CODE_4M.fd")
-        self.assertEqual(self.found().code.name, "OVMF.fd")
         self.put("OVMF_CODE.fd", "OVMF_VARS.fd")
         self.assertEqual(self.found().code.name, "OVMF_CODE.fd")
+        self.put("OVMF_CODE_4M.fd")
+        self.assertEqual(self.found().code.name, "OVMF_CODE.fd")
         self.put("OVMF_VARS_4M.fd")
-        self.assertEqual(self.found().code.name, "OVMF_CODE_4M.fd")
+        self.assertEqual(self.found().vars.name, "OVMF_VARS_4M.fd")
+
+    def test_a_single_file_unless_variables_must_last(self):
+        self.put("OVMF.fd")
+        self.assertEqual(self.found(variables=True).vars, None)
+        self.put("OVMF_CODE_4M.fd", "OVMF_VARS_4M.fd")
+        self.assertEqual(self.found().code.name, "OVMF.fd")
+        self.assertEqual(self.found(variables=True).code.name, "OVMF_CODE_4M.fd")
 
     def test_environment_wins(self):
         self.put("OVMF_CODE_4M.fd", "OVMF_VARS_4M.fd", "mine.fd")

@@ -36,7 +36,7 @@ class Runner(unittest.TestCase):
         done = subprocess.run(
             [sys.executable, str(ROOT / "harness/run.py"), "--image", str(self.image),
              "--out", str(self.out), "--profile", "sample", *words, "--", *options],
-            env=env, capture_output=True, text=True, timeout=120, check=False)
+            env=env, capture_output=True, text=True, timeout=600, check=False)
         self.assertEqual(done.stderr, "")
         lines = done.stdout.splitlines()
         self.assertTrue(lines[-1].startswith("status: %d " % done.returncode), lines)
@@ -126,7 +126,7 @@ class Runner(unittest.TestCase):
                 break
             time.sleep(0.1)
         runner.terminate()
-        lines = runner.communicate(timeout=60)[0].splitlines()
+        lines = runner.communicate(timeout=600)[0].splitlines()
         self.assertEqual((runner.returncode, lines[-1]), (2, "status: 2 interrupted"))
         with self.assertRaises(ProcessLookupError):
             os.kill(int(said.read_text()), 0)

@@ -34,7 +34,7 @@ class Serve(unittest.TestCase):
         self.place.cleanup()
 
     def ask(self, method, path, body=None, headers=None):
-        line = http.client.HTTPConnection("127.0.0.1", self.server.server_port, timeout=10)
+        line = http.client.HTTPConnection("127.0.0.1", self.server.server_port, timeout=120)
         line.request(method, path, body, headers or {})
         answer = line.getresponse()
         found = answer.status, answer.read()
