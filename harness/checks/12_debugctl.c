@@ -66,12 +66,16 @@ CHECK("bts.debugctl.tr_reads_back", MUST, "DCTL-01", NEED_BTS)
 
 /* Bits that exist, and two that do not: none of them makes a reserved bit good. */
 static const uint64_t companions[] = {PLAIN_BITS,
+                                      DEBUGCTL_BTS,
+                                      DEBUGCTL_BTINT,
                                       DEBUGCTL_BTF,
                                       DEBUGCTL_LBR,
                                       PLAIN_BITS | DEBUGCTL_BTS_OFF_OS,
                                       PLAIN_BITS | DEBUGCTL_BTS_OFF_USR,
                                       DEBUGCTL_FREEZE_LBRS_ON_PMI |
                                           DEBUGCTL_FREEZE_PERFMON_ON_PMI,
+                                      DEBUGCTL_FREEZE_LBRS_ON_PMI,
+                                      DEBUGCTL_FREEZE_PERFMON_ON_PMI,
                                       1ull << 3,
                                       1ull << 63};
 
@@ -98,6 +102,28 @@ CHECK("bts.debugctl.reserved_bits", MUST, "DCTL-02", NEED_BTS)
                    "bit %u with bits %lx: no #GP, or some are set: %lx", bit, companions[i],
                    back);
     }
+}
+
+/* The same beside TR, with room for what a processor that takes the write would store. */
+CHECK("bts.debugctl.reserved_while_tracing", MUST, "DCTL-02", NEED_BTS)
+{
+    struct trace t;
+
+    trace_open(run, &t, &(struct trace_setup){0});
+    NEED(run, bts_start(&t.bts) == DS_OK, "the trace does not start");
+    for (unsigned bit = 0; bit < 64; bit++) {
+        uint64_t value = 1ull << bit, back = 0;
+        int vector;
+
+        if (value & KNOWN_BITS)
+            continue;
+        vector = broker_raw_write_debugctl(DEBUGCTL_TR | DEBUGCTL_BTS | value);
+        broker_raw_read_debugctl(&back);
+        if (!EXPECT(run, vector == VECTOR_GP && back == (DEBUGCTL_TR | DEBUGCTL_BTS),
+                    "bit %u while tracing: vector %d, register %lx", bit, vector, back))
+            break;
+    }
+    bts_stop(&t.bts);
 }
 
 CHECK("bts.debugctl.conditional_bits", CHARACTERISE, "DCTL-02 DCTL-11", NEED_BTS)

@@ -217,6 +217,8 @@ CHECK("bts.debug.control_bits", MUST, "LBR-03 BTF-02", NEED_BTS)
     expect_bits(run, &execution, 0);
     expect_bits(run, &step, 3);
     expect_bits(run, &step, 0);
+    expect_bits(run, &watchpoint, 3);
+    expect_bits(run, &watchpoint, 0);
 }
 
 /* Without a trace the same holds; and without any #DB the bits stay. */

@@ -293,3 +293,22 @@ CHECK("bts.pmi.area_kept", MUST, "LAY-07", NEED_BTS)
     EXPECT_EQ(run, log.count, 1, "interrupts");
     trace_expect_untouched(&t, "after the interrupt");
 }
+
+/*
+ * Software may set BTINT with an index that has long passed the threshold, or put the index
+ * there. The manual calls the cause present then; whether a record asks for the interrupt
+ * where none has reached the threshold is left to the processor.
+ */
+CHECK("bts.pmi.threshold_passed", CHARACTERISE, "BUF-08 BUF-11", NEED_BTS)
+{
+    struct pmi_log log;
+    struct trace t;
+
+    arm(run, &log, &t, 512, 16, LVT_DELIVERY_FIXED | VECTOR_PMI);
+    log.stops = true;
+    t.area->bts_index = t.base + 32 * RECORD;
+    pmi_loop(&log, 64);
+    run_observe(run, "bts.threshold-passed", log.count ? "pmi" : "none");
+    EXPECT_EQ(run, log.foreign, 0, "interrupts with the index below the threshold");
+    EXPECT(run, t.area->bts_index > t.base + 32 * RECORD, "nothing was stored");
+}

@@ -93,7 +93,7 @@ static bool read_fields(struct model_cpu *cpu, struct area *area, unsigned acces
     if (defect(DEFECT_LAYOUT_WIDE))
         wide = true;
     area->linear = cpu->ds_area;
-    if (defect(DEFECT_AREA_STALE))
+    if (defect(DEFECT_AREA_STALE) || defect(DEFECT_AREA_HELD))
         area->linear = cpu->area_at_enable;
     if (defect(DEFECT_ES_BASE) && !guest_long_code(cpu))
         area->linear += cpu->vmcb->save.es.base;
@@ -188,6 +188,10 @@ static bool has_room(const struct area *area, uint64_t index)
 
 static uint64_t wrap_target(const struct model_cpu *cpu, const struct area *area)
 {
+    uint64_t room = area->fields[FIELD_MAXIMUM] - area->fields[FIELD_BASE];
+
+    if (defect(DEFECT_WRAP_DRIFTS))
+        return area->fields[FIELD_BASE] + room % area->record_bytes;
     return policy(POLICY_WRAP_TARGET) == TARGET_BASE ? area->fields[FIELD_BASE]
                                                      : cpu->index_at_enable;
 }
@@ -282,6 +286,9 @@ static void interrupt_if_due(struct model_cpu *cpu, const struct area *area, uin
         cpu->debugctl & DEBUGCTL_BTINT || policy(POLICY_PMI_BTINT_OFF) == BTINT_OFF_PMI;
     bool due = (policy(POLICY_PMI_WHEN) == PMI_WRITE ? before : after) >= threshold;
 
+    if (policy(POLICY_THRESHOLD_PASSED) == NO && before > threshold)
+        due = false;
+
     if (defect(DEFECT_PMI_LATE))
         due = due && after >= threshold + 2 * area->record_bytes;
     if (defect(DEFECT_PMI_EVERY_RECORD))
@@ -307,12 +314,26 @@ static uint64_t index_step(const struct area *area)
     return defect(DEFECT_INDEX_48) ? 2 * area->record_bytes : area->record_bytes;
 }
 
+/* Vector and x87 state are the guest's own while the host runs: nothing of ours uses them. */
+static void clobber(void)
+{
+    static const uint32_t mxcsr = 0x1F80;
+
+    if (defect(DEFECT_VECTOR_CLOBBERED))
+        __asm__ volatile("pxor %xmm7, %xmm7");
+    if (defect(DEFECT_MXCSR_CLOBBERED))
+        __asm__ volatile("ldmxcsr %0" : : "m"(mxcsr));
+    if (defect(DEFECT_X87_CLOBBERED))
+        __asm__ volatile("fninit");
+}
+
 static bool store(struct model_cpu *cpu, const uint64_t words[WORD_COUNT], unsigned access)
 {
     struct area area;
     uint64_t place;
 
     record_hold_up();
+    clobber();
     if (record_nowhere(cpu) || !read_fields(cpu, &area, access))
         return false;
     if (!choose_place(cpu, &area, &place)) {

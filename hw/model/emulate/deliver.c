@@ -299,7 +299,7 @@ static void debug_exception_effects(struct model_cpu *cpu)
         cleared &= ~DEBUGCTL_BTF;
     if (defect(DEFECT_LBR_KEPT))
         cleared &= ~DEBUGCTL_LBR;
-    if (defect(DEFECT_DB_CLEARS_TR))
+    if (defect(DEFECT_DB_CLEARS_TR) || (defect(DEFECT_WATCH_CLEARS_TR) && watch_caused(cpu)))
         cleared |= DEBUGCTL_TR;
     cpu->debugctl &= ~cleared;
     cpu->dr7 &= ~0x2000ull; /* GD */

@@ -109,10 +109,23 @@ static uint64_t to_netburst(uint64_t value)
     return (value & NETBURST_LOW) | (value & NETBURST_STORES) >> NETBURST_SHIFT;
 }
 
+/* Is the write one in which a defect overlooks the reserved bits? good: the bits that exist. */
+static bool overlooked(uint64_t good)
+{
+    const uint64_t freeze = DEBUGCTL_FREEZE_LBRS | DEBUGCTL_FREEZE_PERFMON;
+
+    return (defect(DEFECT_RESERVED_MIXED) && good) ||
+           (defect(DEFECT_RESERVED_BESIDE_BTS) && good == DEBUGCTL_BTS) ||
+           (defect(DEFECT_RESERVED_BESIDE_BTINT) && good == DEBUGCTL_BTINT) ||
+           (defect(DEFECT_RESERVED_BESIDE_TR) && good & DEBUGCTL_TR) ||
+           (defect(DEFECT_RESERVED_BESIDE_FREEZE) && good && !(good & ~freeze) &&
+            (good & freeze) != freeze);
+}
+
 static bool debugctl_write(struct model_cpu *cpu, uint64_t value)
 {
     struct absent_bits bits = debugctl_absent();
-    bool mixed = defect(DEFECT_RESERVED_MIXED) && value & ~bits.faulting;
+    bool mixed = overlooked(value & ~bits.faulting);
 
     if (value & bits.faulting && !defect(DEFECT_RESERVED_ACCEPTED) && !mixed)
         return fault_raise(cpu, VECTOR_GP, 0);

@@ -225,6 +225,8 @@ void watch_access(struct model_cpu *cpu, uint64_t linear, size_t bytes, unsigned
 uint64_t watch_arm(struct model_cpu *cpu);
 /* What the processor found, by its DR6. */
 void watch_taken(struct model_cpu *cpu, uint64_t dr6);
+/* Is a data breakpoint among the causes in DR6? One whose R/W field is 0 waits for code. */
+bool watch_caused(const struct model_cpu *cpu);
 
 /* machine.c and svm.asm - what only the real processor can do */
 void machine_save_hidden(struct model_cpu *cpu); /* FS, GS, TR, LDTR, SYSCALL MSRs to VMCB */

@@ -112,3 +112,11 @@ void watch_taken(struct model_cpu *cpu, uint64_t dr6)
         if (dr6 >> host & 1 && guest_of[host] != WATCHES)
             cpu->watch_hits |= 1u << guest_of[host];
 }
+
+bool watch_caused(const struct model_cpu *cpu)
+{
+    for (unsigned i = 0; i < 4; i++)
+        if (cpu->dr6 >> i & 1 && cpu->dr7 >> (16 + 4 * i) & 3)
+            return true;
+    return false;
+}

@@ -8,7 +8,7 @@ bool defect_values[DEFECT_COUNT];
 
 static const struct model_defect table[DEFECT_COUNT] = {
 #define X(identifier, name, clause, description) {name, clause, description},
-    DEFECTS(X) DEFECTS_PERFMON(X)
+    DEFECTS(X) DEFECTS_OUTSIDE(X) DEFECTS_PERFMON(X)
 #undef X
 };
 

@@ -3,6 +3,7 @@
 #ifndef HW_MODEL_TRIAL_DEFECT_H
 #define HW_MODEL_TRIAL_DEFECT_H
 
+#include "hw/model/trial/defect_outside.h"
 #include "hw/model/trial/defect_perfmon.h"
 
 #include <stdbool.h>
@@ -176,7 +177,7 @@
 
 enum defect {
 #define X(identifier, name, clause, description) DEFECT_##identifier,
-    DEFECTS(X) DEFECTS_PERFMON(X)
+    DEFECTS(X) DEFECTS_OUTSIDE(X) DEFECTS_PERFMON(X)
 #undef X
         DEFECT_COUNT
 };

@@ -24,6 +24,8 @@ static const struct model_policy table[POLICY_COUNT] = {
                               "threshold inside the buffer while BTINT=0"},
     [POLICY_PMI_REPEAT] = {"repeat-pmi", "BUF-11", "yes|no",
                            "every further record beyond the threshold asks again"},
+    [POLICY_THRESHOLD_PASSED] = {"threshold-passed", "BUF-08", "pmi|none",
+                                 "an index that is beyond the threshold and was never on it"},
     [POLICY_PREDICTED_BIT] = {"predicted-bit", "REC-03", "0|1", "bit 4 of the flags"},
     [POLICY_FIELDS_READ] = {"fields-read", "LAY-08", "each-record|at-enable",
                             "when base, maximum and threshold are read"},
