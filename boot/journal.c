@@ -10,7 +10,7 @@
 #include "boot/files.h"
 #include "boot/memory.h"
 #include "boot/nvram.h"
-#include "boot/platform.h"
+#include "boot/platform_record.h"
 #include "boot/volume.h"
 
 #include "harness/suite/harness.h"

@@ -134,7 +134,8 @@ static EFI_STATUS run(bool options_good, const char *usage)
         return EFI_SUCCESS;
     }
     harness_init(platform, &options);
-    if (!provider_choose(&options, platform_top_of_ram(), error, sizeof(error))) {
+    if (!provider_choose(&options, platform_take_over_bare, platform_top_of_ram(), error,
+                         sizeof(error))) {
         harness_usage(platform, error);
         return EFI_SUCCESS;
     }

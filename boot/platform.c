@@ -11,6 +11,7 @@
 #include "boot/journal.h"
 #include "boot/memory.h"
 #include "boot/outputs.h"
+#include "boot/platform_record.h"
 #include "boot/processors.h"
 #include "boot/provider.h"
 #include "boot/screen.h"
@@ -19,7 +20,7 @@
 #include "boot/upload.h"
 
 #include "ds/broker.h"
-#include "harness/suite/suite.h"
+#include "harness/suite/tally.h"
 #include "hw/low_memory.h"
 #include "hw/paging.h"
 #include "hw/regs.h"
@@ -45,7 +46,6 @@ enum { UNWOUND_STOP = 0x100 };
 extern const uint8_t __text_start[] __attribute__((visibility("hidden")));
 extern const uint8_t __bss_end[] __attribute__((visibility("hidden")));
 
-static struct platform platform;
 static enum option_exit way_out;
 static bool for_program;
 static struct cpu *boot_cpu;
@@ -177,7 +177,7 @@ static uint64_t take_over(uint64_t (*fn)(void *), void *arg)
 
 static uint64_t take_over_all(uint64_t (*fn)(void *), void *arg)
 {
-    processors_start(platform.processors);
+    processors_start(platform_shared.processors);
     return take_over(fn, arg);
 }
 
@@ -233,7 +233,7 @@ const struct platform *platform_init(const struct options *options)
     way_out = options->exit;
     for_program = options->program[0];
     takeover_use_x2apic(options->x2apic);
-    platform = (struct platform){
+    platform_shared = (struct platform){
         .line = line,
         .take_over = take_over,
         .take_over_bare = platform_take_over_bare,
@@ -255,22 +255,22 @@ const struct platform *platform_init(const struct options *options)
         .provider = provider_name(),
         .provider_reason = provider_reason(),
     };
-    platform.acpi = acpi_list(&platform.acpi_count);
-    acpi_find_smi(&platform.smi);
+    platform_shared.acpi = acpi_list(&platform_shared.acpi_count);
+    acpi_find_smi(&platform_shared.smi);
     listed = acpi_processors();
-    platform.cpus_can_come = listed.can_come;
-    platform.cpus_disabled = listed.disabled;
-    platform.cpus_highest_apic_id = listed.highest_apic_id;
-    if (options->cpus != 0 && options->cpus < platform.processors)
-        platform.processors = options->cpus;
-    if (platform.processors > 1)
-        platform.take_over_all = take_over_all;
-    processors_tsc_khz = platform.tsc_khz;
-    guard_init(guard_seconds(options), platform.tsc_khz);
+    platform_shared.cpus_can_come = listed.can_come;
+    platform_shared.cpus_disabled = listed.disabled;
+    platform_shared.cpus_highest_apic_id = listed.highest_apic_id;
+    if (options->cpus != 0 && options->cpus < platform_shared.processors)
+        platform_shared.processors = options->cpus;
+    if (platform_shared.processors > 1)
+        platform_shared.take_over_all = take_over_all;
+    processors_tsc_khz = platform_shared.tsc_khz;
+    guard_init(guard_seconds(options), platform_shared.tsc_khz);
     /* Where the loader unpacked us; what firmware loaded is only the loader. */
-    platform.image_base = (uint64_t)(uintptr_t)__text_start - PAGE_BYTES;
-    platform.image_bytes = (uint64_t)(__bss_end - __text_start) + PAGE_BYTES;
-    return &platform;
+    platform_shared.image_base = (uint64_t)(uintptr_t)__text_start - PAGE_BYTES;
+    platform_shared.image_bytes = (uint64_t)(__bss_end - __text_start) + PAGE_BYTES;
+    return &platform_shared;
 }
 
 bool platform_memory(const char **why)
@@ -290,13 +290,13 @@ bool platform_memory(const char **why)
     }
     /* TR keeps pointing at the TSS in there, also when the image has returned. */
     cpu_memory = memory_pages_kept(cpu_memory_bytes(), KERNEL_STACK_BYTES);
-    platform.arena_bytes = ARENA_BYTES;
-    platform.arena = memory_pages(ARENA_BYTES, PAGE_BYTES);
-    if (!platform.arena) {
-        platform.arena_bytes = ARENA_SMALL;
-        platform.arena = memory_pages(ARENA_SMALL, PAGE_BYTES);
+    platform_shared.arena_bytes = ARENA_BYTES;
+    platform_shared.arena = memory_pages(ARENA_BYTES, PAGE_BYTES);
+    if (!platform_shared.arena) {
+        platform_shared.arena_bytes = ARENA_SMALL;
+        platform_shared.arena = memory_pages(ARENA_SMALL, PAGE_BYTES);
     }
-    if (top_of_ram == 0 || !pool || !cpu_memory || !platform.arena)
+    if (top_of_ram == 0 || !pool || !cpu_memory || !platform_shared.arena)
         return false;
     paging_init(pool, pool_bytes, top_of_ram);
     low_init(memory_pages_low(LOW_BYTES)); /* without it some checks skip */
@@ -309,23 +309,10 @@ uint64_t platform_top_of_ram(void)
     return top_of_ram;
 }
 
-void platform_journal(bool (*append)(const char *text, size_t bytes),
-                      bool (*over)(const char *text, size_t bytes))
-{
-    platform.journal = append;
-    platform.journal_over = over;
-}
-
-void platform_journal_text(const char *text, size_t bytes)
-{
-    platform.journal_text = text;
-    platform.journal_text_bytes = bytes;
-}
-
 void platform_provider(void)
 {
-    platform.provider = provider_name();
-    platform.provider_reason = provider_reason();
-    platform.stand_in = provider_stand_in();
-    platform.gate_shut = provider_gate_shut();
+    platform_shared.provider = provider_name();
+    platform_shared.provider_reason = provider_reason();
+    platform_shared.stand_in = provider_stand_in();
+    platform_shared.gate_shut = provider_gate_shut();
 }

@@ -32,9 +32,4 @@ void platform_provider(void);
  */
 void platform_exit(void);
 
-/* Where the suite's journal goes, NULL for nowhere; and what an earlier boot left of one. */
-void platform_journal(bool (*append)(const char *text, size_t bytes),
-                      bool (*over)(const char *text, size_t bytes));
-void platform_journal_text(const char *text, size_t bytes);
-
 #endif

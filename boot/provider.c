@@ -4,7 +4,6 @@
 
 #include "boot/journal.h"
 #include "boot/memory.h"
-#include "boot/platform.h"
 #include "boot/stand_in.h"
 
 #include "ds/probe.h"
@@ -72,7 +71,8 @@ static const char *try_model(uint64_t top_of_ram)
 }
 
 /* A machine that does not come back from the gate must not be asked at every boot. */
-static bool ask_gate(const struct options *options, struct ds_probe_report *report)
+static bool ask_gate(const struct options *options, take_over_fn *take_over_bare,
+                     struct ds_probe_report *report)
 {
     bool present;
 
@@ -81,13 +81,13 @@ static bool ask_gate(const struct options *options, struct ds_probe_report *repo
             "the gate never came back in an earlier boot; to ask again delete waymark/gate.txt";
         return false;
     }
-    present = platform_take_over_bare(probe, report) == DS_PROBE_PRESENT;
+    present = take_over_bare(probe, report) == DS_PROBE_PRESENT;
     journal_gate_leave();
     return present;
 }
 
-bool provider_choose(const struct options *options, uint64_t top_of_ram, char *error,
-                     uint64_t error_bytes)
+bool provider_choose(const struct options *options, take_over_fn *take_over_bare,
+                     uint64_t top_of_ram, char *error, uint64_t error_bytes)
 {
     struct ds_probe_report report = {0};
     const char *no_native = "provider=model", *no_model = "provider=native";
@@ -95,7 +95,7 @@ bool provider_choose(const struct options *options, uint64_t top_of_ram, char *e
     if (!provider_configure(options, error, error_bytes))
         return false;
     if (options->provider != PROVIDER_MODEL) {
-        if (ask_gate(options, &report)) {
+        if (ask_gate(options, take_over_bare, &report)) {
             chosen = RECORDS_NATIVE;
             return true;
         }

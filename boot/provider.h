@@ -10,13 +10,16 @@
 
 enum provider { RECORDS_NOBODY, RECORDS_NATIVE, RECORDS_MODEL };
 
+/* Runs fn on the machine taken over and returns what it returns. */
+typedef uint64_t take_over_fn(uint64_t (*fn)(void *), void *arg);
+
 /*
  * Tries the processor, then the model, as far as the option allows; allocates what the model
- * needs. Takes the machine over once. False with one line in error when an option names
- * something that the model does not know.
+ * needs. Takes the machine over once, without a provider. False with one line in error when an
+ * option names something that the model does not know.
  */
-bool provider_choose(const struct options *options, uint64_t top_of_ram, char *error,
-                     uint64_t error_bytes);
+bool provider_choose(const struct options *options, take_over_fn *take_over_bare,
+                     uint64_t top_of_ram, char *error, uint64_t error_bytes);
 
 /*
  * For under=, where nobody else is asked: the model as the options have it, false as above; and

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Sessions: their table, and what the requests of the two halves have in common; the rest of
- * these is in ds/session_trace.c and ds/session_sample.c, and what one does with a session in
- * ds/session_ops.c.
+ * What the requests for sessions of the two halves have in common; the rest of these is in
+ * ds/session_trace.c and ds/session_sample.c, what one does with a session in
+ * ds/session_ops.c, and their table in ds/session_table.c.
  */
 #include "ds/session.h"
 
@@ -10,44 +10,7 @@
 #include "hw/cpu.h"
 #include "hw/string.h"
 
-struct session_machine session_machine;
-struct session session_table[SESSIONS_MOST];
-struct lock session_lock;
 static session_id generation;
-static volatile unsigned calls[CPU_MAX];
-
-void session_init(const struct session_machine *from)
-{
-    session_machine = *from;
-    memset(session_table, 0, sizeof(session_table));
-    session_lock = (struct lock){0};
-    for (unsigned cpu = 0; cpu < CPU_MAX; cpu++)
-        calls[cpu] = 0;
-    context_init(session_machine.pool);
-}
-
-/* An id is a count of requests above the number of its table entry. */
-struct session *session_find(session_id id)
-{
-    struct session *session = &session_table[id % SESSIONS_MOST];
-
-    return id && session->id == id ? session : NULL;
-}
-
-void session_call_begins(void)
-{
-    calls[cpu_index()]++;
-}
-
-void session_call_ends(void)
-{
-    calls[cpu_index()]--;
-}
-
-bool session_call_in_progress(void)
-{
-    return calls[cpu_index()] != 0;
-}
 
 static struct session *free_entry(void)
 {
@@ -55,11 +18,6 @@ static struct session *free_entry(void)
         if (!session_table[i].id)
             return &session_table[i];
     return NULL;
-}
-
-struct session *session_in(const struct ds_context *context, enum ds_half half)
-{
-    return context ? __atomic_load_n(&context->user[half], __ATOMIC_ACQUIRE) : NULL;
 }
 
 static enum ds_error refuse(enum ds_error error, const char **why, const char *words)

@@ -9,6 +9,7 @@
 #include "harness/check/out.h"
 #include "harness/fixture/trace.h"
 #include "harness/fixture/witness.h"
+#include "harness/options/options.h"
 #include "harness/suite/harness.h"
 #include "harness/suite/suite.h"
 #include "hw/cpuid.h"

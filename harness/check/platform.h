@@ -128,4 +128,8 @@ struct platform {
     const char *provider_reason; /* why not native; "" when native */
 };
 
+/* Once, before anything else of the suite; NULL until then. */
+void platform_use(const struct platform *platform);
+const struct platform *platform_current(void);
+
 #endif

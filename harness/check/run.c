@@ -127,7 +127,7 @@ void run_observe(struct run *run, const char *name, const char *format, ...)
 
 unsigned run_count_of(struct run *run, unsigned count, unsigned share)
 {
-    if (run->options->soak) {
+    if (run->soak) {
         out_line("# %s: count %u (soak=1)", run->check->name, count);
         return count;
     }

@@ -8,7 +8,6 @@
 
 #include "harness/check/platform.h"
 #include "harness/check/verdict.h"
-#include "harness/options/options.h"
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -29,6 +28,7 @@ struct deferred {
 };
 
 struct check;
+struct options;
 struct run {
     const struct check *check;
     enum verdict verdict;
@@ -40,6 +40,7 @@ struct run {
     unsigned deferred_count;
     const struct options *options;
     const struct platform *platform;
+    bool soak;                     /* by option: long counts */
     bool again;                    /* an earlier run of the same check was observed */
     char unstable[UNSTABLE_BYTES]; /* observations that differ from it, blank-separated */
 };

@@ -70,7 +70,7 @@ CHECK("bts.oracle.workloads", MUST, "GEN-01 GEN-20 GEN-21", NEED_BTS)
         if (!(w->flags & WORKLOAD_STEPPABLE) || !workload_possible(w, 3))
             continue;
         oracle = witness_follow(run, w, 9);
-        if (oracle.count > SHORT_PATH && !run->options->soak)
+        if (oracle.count > SHORT_PATH && !run->soak)
             continue;
         if (!traced_agrees(run, w, 9, &oracle))
             run_detail(run, "in workload %s", w->name);

@@ -14,13 +14,14 @@
  */
 #define CHECK_GROUP "95 bts.fuzz"
 #include "harness/fuzz/fuzz.h"
+#include "harness/options/options.h"
 
 /* A hundred times as many would take minutes: soak=1 does fewer than elsewhere. */
 static unsigned programs(const struct run *run, unsigned count)
 {
     if (run->options->fuzz)
         return run->options->fuzz;
-    return run->options->soak ? 80 * count : count;
+    return run->soak ? 80 * count : count;
 }
 
 CHECK("oracle.generated", SOFTWARE, "", NEED_NOTHING)

@@ -4,6 +4,7 @@
 
 #include "harness/check/format.h"
 #include "harness/check/out.h"
+#include "harness/options/options.h"
 #include "hw/regs.h"
 #include "hw/string.h"
 

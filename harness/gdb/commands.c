@@ -4,9 +4,6 @@
 #include "harness/gdb/text.h"
 #include "hw/string.h"
 
-/* Bytes taken off the line before somebody else gets a turn. */
-#define BYTES_AT_A_TIME 4096u
-
 void gdb_init(struct gdb *gdb, const struct gdb_target *target,
               const struct gdb_registers *registers, int (*get)(void *context),
               void (*line_write)(void *context, const char *bytes, size_t count),
@@ -20,18 +17,6 @@ void gdb_init(struct gdb *gdb, const struct gdb_target *target,
     gdb->registers = *registers;
     gdb->record_bytes = 0x10000;
     gdb_started(gdb);
-}
-
-/* --- replies */
-
-void gdb_reply_to(struct gdb *gdb, const char *end)
-{
-    packet_send(&gdb->line, (size_t)(end - gdb->line.sent));
-}
-
-void gdb_reply(struct gdb *gdb, const char *text)
-{
-    gdb_reply_to(gdb, text_put(gdb->line.sent, text ? text : ""));
 }
 
 /* --- memory */
@@ -161,25 +146,9 @@ static void handle(struct gdb *gdb)
         gdb_reply(gdb, NULL);
 }
 
-/* The next thing on the line that means something. */
-static enum packet_event next_event(struct gdb *gdb)
-{
-    for (unsigned i = 0; i < BYTES_AT_A_TIME; i++) {
-        int byte = gdb->get(gdb->get_context);
-        enum packet_event event;
-
-        if (byte < 0)
-            break;
-        event = packet_feed(&gdb->line, (uint8_t)byte);
-        if (event != PACKET_NONE)
-            return event;
-    }
-    return PACKET_NONE;
-}
-
 void gdb_serve(struct gdb *gdb)
 {
-    enum packet_event event = gdb->waiting ? PACKET_READY : next_event(gdb);
+    enum packet_event event = gdb->waiting ? PACKET_READY : gdb_next_event(gdb);
 
     gdb->waiting = false;
     if (event == PACKET_READY)
@@ -187,36 +156,4 @@ void gdb_serve(struct gdb *gdb)
     else if (event == PACKET_TOO_LONG)
         gdb_reply(gdb, "E.The packet is longer than PacketSize.");
     /* Ctrl-C finds the program standing: the reply that says so is under way already. */
-}
-
-bool gdb_poll(struct gdb *gdb)
-{
-    enum packet_event event;
-
-    if (!gdb->running)
-        return false;
-    if (gdb->waiting)
-        return true;
-    event = next_event(gdb);
-    /* Nobody who waits for a stop sends one: this is somebody else, who came anew. */
-    gdb->waiting = event == PACKET_READY;
-    /* Ctrl-C means something from somebody who waits; alone it may be noise on the line. */
-    return event == PACKET_READY || (event == PACKET_BREAK && gdb->attached);
-}
-
-void gdb_output(struct gdb *gdb, const uint8_t *bytes, size_t count)
-{
-    const size_t most = (PACKET_BYTES - 1) / 2;
-
-    if (!gdb->running || !gdb->attached)
-        return;
-    while (count > 0) {
-        size_t now = count < most ? count : most;
-        char *to = gdb->line.sent;
-
-        *to++ = 'O';
-        gdb_reply_to(gdb, text_bytes(to, bytes, now));
-        bytes += now;
-        count -= now;
-    }
 }

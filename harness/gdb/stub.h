@@ -171,6 +171,8 @@ void gdb_output(struct gdb *gdb, const uint8_t *bytes, size_t count);
 void gdb_reply(struct gdb *gdb, const char *text);
 /* What lies in line.sent up to end. */
 void gdb_reply_to(struct gdb *gdb, const char *end);
+/* The next thing on the line that means something. */
+enum packet_event gdb_next_event(struct gdb *gdb);
 void gdb_reply_stop(struct gdb *gdb);
 
 /* Each handles the packets of its kind and replies; false: not one of its own. */

@@ -15,20 +15,16 @@
  */
 enum verdict execute_check(const struct check *check, struct run *run);
 
-struct result;
-/* The result line of a finished entry. */
-void execute_print(const struct result *result);
-
 /* Once in each take-over, before execute_check: unexpected traps then end the check. */
 void execute_ready(void);
+
+/* Calls fn on the taken-over machine; with the others where there are any: one is on guard. */
+void execute_take_over(uint64_t (*fn)(void *), void *arg);
 
 /*
  * Calls fn on the taken-over machine, outside of any check; false when a trap or the guard
  * ended it.
  */
 bool execute_apart(uint64_t (*fn)(void *), void *arg);
-
-/* Runs the selected checks of registry entries [first, end), taking over where they need it. */
-void execute_range(size_t first, size_t end);
 
 #endif

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Trying one record before anything longer. */
-#include "harness/suite/first_record.h"
-
+/*
+ * The first record of a run, before any check: a trial of one branch, in the journal by the
+ * name of TRIAL_STEP. Where it never came back, no check may trace.
+ */
 #include "ds/probe.h"
 #include "harness/check/capability.h"
 #include "harness/check/check.h"
@@ -13,13 +14,9 @@
 #include "harness/suite/selftest.h"
 #include "harness/suite/suite.h"
 
-static bool known;
-
-void first_known(enum verdict verdict)
+static void withdraw(void)
 {
-    known = true;
-    if (verdict == VERDICT_ERROR)
-        capability_withdraw_bts("the first record never came back: nothing may be traced");
+    capability_withdraw_bts("the first record never came back: nothing may be traced");
 }
 
 static bool wanted(void)
@@ -46,18 +43,20 @@ void harness_first_record(void)
     struct ds_first_record found;
     bool returned;
 
-    if (known || !(capability()->have & NEED_BTS) || !wanted())
+    if (resume_trial() == VERDICT_ERROR)
+        withdraw();
+    if (resume_trial() != VERDICT_NONE || !(capability()->have & NEED_BTS) || !wanted())
         return;
     /* In this order: who reads the line may cut the power, and the journal knows why. */
-    resume_before(FIRST_RECORD);
-    out_line("# " FIRST_RECORD ": one branch is traced");
+    resume_before(TRIAL_STEP);
+    out_line("# " TRIAL_STEP ": one branch is traced");
     returned = execute_apart(record, &found);
-    resume_after_trial(FIRST_RECORD, returned ? VERDICT_PASS : VERDICT_ERROR);
+    resume_after_trial(TRIAL_STEP, returned ? VERDICT_PASS : VERDICT_ERROR);
     if (!returned)
-        first_known(VERDICT_ERROR);
+        withdraw();
     else if (found.result != DS_PROBE_PRESENT)
-        out_line("# " FIRST_RECORD ": %s", ds_probe_reason(found.result));
+        out_line("# " TRIAL_STEP ": %s", ds_probe_reason(found.result));
     else
-        out_line("# " FIRST_RECORD ": %lu bytes stored, %s", found.bytes,
+        out_line("# " TRIAL_STEP ": %lu bytes stored, %s", found.bytes,
                  found.expected ? "its record and nothing else" : "not its record alone");
 }

@@ -13,6 +13,7 @@
 #include "harness/suite/clauses.h"
 #include "harness/suite/execute.h"
 #include "harness/suite/registry.h"
+#include "harness/suite/result_line.h"
 #include "harness/suite/suite.h"
 #include "hw/regs.h"
 #include "hw/string.h"
@@ -152,7 +153,7 @@ static void hold(struct result *r, const struct check *bad)
     r->ticks = tsc_read() - start;
     r->finished = true;
     out_line("# %s: %s", r->check->name, r->reason);
-    execute_print(r);
+    result_print(r);
 }
 
 void prove_run(void)

@@ -8,6 +8,7 @@
 #define HARNESS_SUITE_PROVE_H
 
 #include "harness/check/check.h"
+#include "harness/options/options.h"
 
 /* Firmware mode: registers the trials. False when there is no stand-in. */
 bool prove_plan(enum option_prove what);

@@ -13,6 +13,7 @@
 #include "harness/suite/machine.h"
 #include "harness/suite/registry.h"
 #include "harness/suite/suite.h"
+#include "harness/suite/tally.h"
 #include "hw/string.h"
 
 #define REPORT_BYTES (1u << 20)

@@ -12,7 +12,12 @@ void resume_begin(void);
 bool resume_journalled(void);
 void resume_before(const char *name);
 void resume_after(const struct result *result);
-/* The same for what is no check and has no entry. */
+/*
+ * The trial of one record, which is no check and has no entry: its name in the journal, how
+ * it ended, and what an earlier boot of this run says of it, VERDICT_NONE for nothing.
+ */
+#define TRIAL_STEP "first-record"
+enum verdict resume_trial(void);
 void resume_after_trial(const char *name, enum verdict verdict);
 
 /* One line: what the journal cost. */

@@ -3,6 +3,7 @@
 #include "harness/suite/selftest.h"
 
 #include "harness/check/check.h"
+#include "harness/options/options.h"
 #include "hw/apic.h"
 #include "hw/regs.h"
 

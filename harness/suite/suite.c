@@ -10,77 +10,53 @@
 #include "harness/suite/harness.h"
 #include "harness/suite/identity.h"
 #include "harness/suite/machine.h"
+#include "harness/suite/plan.h"
 #include "harness/suite/prove.h"
 #include "harness/suite/registry.h"
 #include "harness/suite/report.h"
 #include "harness/suite/resume.h"
 #include "harness/suite/soak.h"
+#include "harness/suite/tally.h"
 #include "hw/regs.h"
 #include "hw/string.h"
 
 #define SHUFFLED_GROUP 32 /* checks between two writes of the files */
 
-static struct suite suite;
-
-const struct suite *suite_state(void)
-{
-    return &suite;
-}
-
-static void new_run_id(void)
-{
-    suite.run_id = (uint32_t)(tsc_read() * 2654435761u >> 8);
-}
-
-uint32_t harness_run_id(void)
-{
-    return suite.run_id;
-}
+static size_t next; /* first check of the registry that no group has reached yet */
 
 void harness_init(const struct platform *platform, const struct options *options)
 {
-    suite.platform = platform;
-    suite.options = options;
-    new_run_id();
-    out_init(platform);
+    suite_begin(platform, options);
     arena_init(platform->arena, platform->arena_bytes);
 }
 
 static void print_banner(void)
 {
     /* Options that could not be read name no profile. */
-    out_line("waymark format=1 run=%08X profile=%s", suite.run_id,
-             suite.options ? suite.options->profile : "unknown");
+    out_line("waymark format=1 run=%08X profile=%s", suite_state()->run_id,
+             suite_state()->options ? suite_state()->options->profile : "unknown");
 }
 
 /* A run that judges nothing: no plan, and figures instead of verdicts. */
 static bool judges(void)
 {
-    return !suite.options->bench && !suite.options->program[0];
-}
-
-static void print_end(const struct tally *t, const char *verdict)
-{
-    out_line("# waymark end run=%08X planned=%u pass=%u fail=%u skip=%u error=%u verdict=%s",
-             suite.run_id, t->planned, t->pass, t->fail, t->skip, t->error, verdict);
+    return !suite_state()->options->bench && !suite_state()->options->program[0];
 }
 
 void harness_usage(const struct platform *platform, const char *message)
 {
     struct tally none = {0};
 
-    suite.platform = platform;
-    new_run_id();
-    out_init(platform);
+    suite_begin(platform, NULL);
     print_banner();
     out_line("waymark: %s", message);
-    print_end(&none, "usage");
+    suite_print_end(&none, "usage");
 }
 
 static uint64_t ask_machine(void *arg)
 {
     (void)arg;
-    capability_ask(suite.platform);
+    capability_ask(suite_state()->platform);
     return 0;
 }
 
@@ -97,33 +73,34 @@ static void list_checks(void)
 
 bool harness_begin(void)
 {
-    size_t planned = registry_init(suite.options);
+    size_t planned = registry_init(suite_state()->options);
 
-    if (!report_init(suite.platform)) {
-        harness_usage(suite.platform, "not enough memory for the report");
+    if (!report_init(suite_state()->platform)) {
+        harness_usage(suite_state()->platform, "not enough memory for the report");
         return false;
     }
     if (planned == 0) {
         print_banner();
         out_line("waymark: run=%s matches none of the %zu checks; list=1 prints them",
-                 suite.options->run, registry_total());
-        print_end(&(struct tally){0}, "usage");
+                 suite_state()->options->run, registry_total());
+        suite_print_end(&(struct tally){0}, "usage");
         return false;
     }
-    if (suite.options->prove && !prove_plan(suite.options->prove)) {
-        harness_usage(suite.platform, "prove= needs a stand-in processor: provider=model");
+    if (suite_state()->options->prove && !prove_plan(suite_state()->options->prove)) {
+        harness_usage(suite_state()->platform,
+                      "prove= needs a stand-in processor: provider=model");
         return false;
     }
-    suite.platform->take_over(ask_machine, NULL);
-    suite.platform->take_over_bare(machine_ask, NULL);
+    suite_state()->platform->take_over(ask_machine, NULL);
+    suite_state()->platform->take_over_bare(machine_ask, NULL);
     print_banner();
     identity_print();
-    if (suite.options->list || suite.options->help) {
-        if (suite.options->list)
+    if (suite_state()->options->list || suite_state()->options->help) {
+        if (suite_state()->options->list)
             list_checks();
-        if (suite.options->help)
+        if (suite_state()->options->help)
             options_help(out_line);
-        print_end(&(struct tally){0}, "skip");
+        suite_print_end(&(struct tally){0}, "skip");
         return false;
     }
     if (judges()) {
@@ -131,7 +108,7 @@ bool harness_begin(void)
         out_line("1..%zu", registry_reported());
     }
     soak_begin();
-    if (!suite.options->bench && !suite.options->prove)
+    if (!suite_state()->options->bench && !suite_state()->options->prove)
         resume_begin();
     return true;
 }
@@ -146,10 +123,10 @@ static uint64_t prove(void *arg)
 
 void harness_prove(void)
 {
-    if (suite.platform->take_over_all)
-        suite.platform->take_over_all(prove, NULL);
+    if (suite_state()->platform->take_over_all)
+        suite_state()->platform->take_over_all(prove, NULL);
     else
-        suite.platform->take_over(prove, NULL);
+        suite_state()->platform->take_over(prove, NULL);
 }
 
 /* Checks of one group are neighbours unless order= has scattered them. */
@@ -158,9 +135,9 @@ static size_t group_end(size_t first)
     const char *group = registry_at(first)->check->group;
     size_t end = first + 1;
 
-    while (end < registry_total() &&
-           (suite.options->order_given ? end < first + SHUFFLED_GROUP
-                                       : strcmp(registry_at(end)->check->group, group) == 0))
+    while (end < registry_total() && (suite_state()->options->order_given
+                                          ? end < first + SHUFFLED_GROUP
+                                          : strcmp(registry_at(end)->check->group, group) == 0))
         end++;
     return end;
 }
@@ -169,46 +146,21 @@ bool harness_next_group(void)
 {
     size_t end;
 
-    while (suite.next < registry_total() && !registry_at(suite.next)->selected)
-        suite.next++;
-    if (suite.next == registry_total()) {
-        suite.next = 0;
+    while (next < registry_total() && !registry_at(next)->selected)
+        next++;
+    if (next == registry_total()) {
+        next = 0;
         return soak_next();
     }
-    end = group_end(suite.next);
+    end = group_end(next);
     /* "20 bts.record": the number only sorts. */
     if (!soak_quiet())
-        out_line("# group %s", suite.options->order_given
+        out_line("# group %s", suite_state()->options->order_given
                                    ? "shuffled"
-                                   : registry_at(suite.next)->check->group + 3);
-    execute_range(suite.next, end);
-    suite.next = end;
+                                   : registry_at(next)->check->group + 3);
+    plan_run(next, end);
+    next = end;
     return true;
-}
-
-struct tally suite_tally(void)
-{
-    struct tally t = {0};
-
-    for (size_t i = 0; i < registry_reported(); i++) {
-        const struct result *r = registry_report_at(i);
-
-        t.planned++;
-        t.pass += r->finished && r->verdict == VERDICT_PASS;
-        t.fail += r->finished && r->verdict == VERDICT_FAIL;
-        t.skip += r->finished && r->verdict == VERDICT_SKIP;
-        t.error += !r->finished || r->verdict == VERDICT_ERROR;
-    }
-    return t;
-}
-
-enum verdict suite_verdict(const struct tally *t)
-{
-    if (t->fail)
-        return VERDICT_FAIL;
-    if (t->error)
-        return VERDICT_ERROR;
-    return t->pass ? VERDICT_PASS : VERDICT_SKIP;
 }
 
 void harness_end(void)
@@ -220,23 +172,14 @@ void harness_end(void)
     struct coverage open = coverage_of(CHARACTERISE);
 
     if (!judges()) {
-        print_end(&(struct tally){0}, "skip");
+        suite_print_end(&(struct tally){0}, "skip");
         return;
     }
     resume_end();
     attempt_summary();
     out_line("# coverage must=%u/%u software=%u/%u characterise=%u/%u", must.covered,
              must.total, software.covered, software.total, open.covered, open.total);
-    if (strcmp(suite.platform->provider, "model") == 0)
+    if (strcmp(suite_state()->platform->provider, "model") == 0)
         out_line("# note provider=model: this proves the suite, not a processor");
-    print_end(&t, verdict_word(verdict));
-}
-
-void suite_abort(const char *check, unsigned vector, uint64_t rip)
-{
-    struct tally t = suite_tally();
-
-    out_line("Bail out! vector=%u rip=%lx check=%s", vector, rip, check);
-    print_end(&t, "abort");
-    suite.platform->stop();
+    suite_print_end(&t, verdict_word(verdict));
 }

@@ -4,6 +4,7 @@
 #define HARNESS_SUITE_SUITE_H
 
 #include "harness/check/verdict.h"
+#include "harness/options/options.h"
 #include "harness/suite/harness.h"
 
 #include <stddef.h>
@@ -13,19 +14,10 @@ struct suite {
     const struct platform *platform;
     const struct options *options;
     uint32_t run_id;
-    size_t next; /* first check of the registry that no group has reached yet */
 };
 const struct suite *suite_state(void);
 
-/* Not finished counts as error: planned = pass + fail + skip + error at every moment. */
-struct tally {
-    unsigned planned, pass, fail, skip, error;
-};
-struct tally suite_tally(void);
-/* The rule for a whole run: fail, else error, else pass; skip only if nothing passed. */
-enum verdict suite_verdict(const struct tally *tally);
-
-/* The fatal path: a fault that no check stands around. */
-_Noreturn void suite_abort(const char *check, unsigned vector, uint64_t rip);
+/* A new run, with an id of its own; options that could not be read are NULL. */
+void suite_begin(const struct platform *platform, const struct options *options);
 
 #endif

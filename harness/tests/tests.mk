@@ -167,8 +167,8 @@ test_journal_SRCS := $(UNIT)/test_journal.c harness/suite/journal.c harness/chec
     harness/check/verdict.c
 
 # The GDB server: its packets on a program that is none, and over TCP on one under ptrace.
-GDB_SRCS := $(addprefix harness/gdb/, packet.c text.c btrace.c btrace_symbols.c registers.c \
-    describe.c breakpoint.c commands.c resume.c query.c documents.c files.c host.c)
+GDB_SRCS := $(addprefix harness/gdb/, packet.c line.c text.c btrace.c btrace_symbols.c \
+    registers.c describe.c breakpoint.c commands.c resume.c query.c documents.c files.c host.c)
 HOST_TESTS += test_gdb test_gdb_session test_gdb_trace test_gdb_fuzz gdb_host traced_gdb
 test_gdb_SRCS := $(UNIT)/test_gdb.c $(GDB_SRCS)
 test_gdb_session_SRCS := $(UNIT)/test_gdb_session.c $(GDB_SRCS)
