@@ -312,3 +312,30 @@ CHECK("bts.block_step.in_shadow", CHARACTERISE, "BTF-06", NEED_BTS)
     run_observe(run, "bts.btf-set-in-shadow",
                 write_in_shadow(run, 0, DEBUGCTL_BTF) ? "trap" : "none");
 }
+
+/* Nothing but #DB clears BTF: not what a hypervisor carries out for the processor either. */
+CHECK("bts.block_step.kept_by_others", MUST, "BTF-01 BTF-02", NEED_BTS)
+{
+    static const char *const names[] = {"CPUID", "IN", "RDMSR", "RDTSC", "WRMSR of another"};
+    uint64_t star = 0;
+
+    msr_read_try(MSR_IA32_STAR, &star);
+    for (unsigned i = 0; i < sizeof(names) / sizeof(names[0]); i++) {
+        uint64_t debugctl = 0, other;
+
+        NEED(run, broker_set(BROKER_BLOCK_STEP, DEBUGCTL_BTF) == DS_OK, "BTF cannot be set");
+        if (i == 0)
+            cpu_serialise();
+        else if (i == 1)
+            io_in8(0x61); /* system control port B: reading changes nothing */
+        else if (i == 2)
+            msr_read_try(MSR_IA32_STAR, &other);
+        else if (i == 3)
+            tsc_read();
+        else
+            msr_write_try(MSR_IA32_STAR, star);
+        broker_raw_read_debugctl(&debugctl);
+        broker_clear(BROKER_BLOCK_STEP);
+        EXPECT(run, debugctl & DEBUGCTL_BTF, "%s clears BTF", names[i]);
+    }
+}

@@ -213,7 +213,13 @@ CHECK("bts.memory.other_frame", CHARACTERISE, "MEM-11", NEED_BTS)
     here = !bts_slot_empty(slot(t.window, &t, 4));
     there = *(const uint8_t *)slot((uint64_t)(uintptr_t)frame, &t, 4) != CANARY_BYTE;
     EXPECT(run, here != there, "record 4 is in %s", here ? "both frames" : "neither frame");
+    /* All of the loop goes where that one went; what lies before and behind does not. */
+    for (size_t i = 1; i <= SWITCHED_RECORDS; i++)
+        EXPECT(run, bts_slot_empty(slot(t.window, &t, i)) == there,
+               "record %zu is not where record 4 is", i);
     EXPECT(run, !bts_slot_empty(slot(t.window, &t, 0)), "record 0 is not in the first frame");
+    EXPECT(run, !bts_slot_empty(slot(t.window, &t, SWITCHED_RECORDS + 1)),
+           "the record behind the switch back is not in the first frame");
     run_observe(run, "bts.cr3-switch", there ? "in-force" : "at-enable");
 }
 

@@ -40,6 +40,12 @@ bool record_stale(struct model_cpu *cpu, uint64_t place, const uint8_t *bytes, s
 bool record_nowhere(struct model_cpu *cpu);
 bool record_held(struct model_cpu *cpu, uint64_t place, const uint8_t *bytes, size_t count);
 void record_serialise(struct model_cpu *cpu);
+/*
+ * Around a store: by a defect it goes through the page tables that the last record went
+ * through. Returns the CR3 in force, for the second one to put back.
+ */
+uint64_t record_old_tables(struct model_cpu *cpu);
+void record_own_tables(struct model_cpu *cpu, uint64_t cr3);
 /* dropped_records.c - asked once for each transfer that would be stored */
 bool record_lost(struct model_cpu *cpu, const struct transfer *transfer);
 /* False when the policy says that the failed store is an exception: cpu->fault is set. */

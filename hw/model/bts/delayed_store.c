@@ -86,3 +86,23 @@ void record_serialise(struct model_cpu *cpu)
     cpu->held_place = 0;
     cpu->fault = kept;
 }
+
+uint64_t record_old_tables(struct model_cpu *cpu)
+{
+    uint64_t now = cpu->vmcb->save.cr3, before = cpu->tables_seen;
+
+    cpu->tables_seen = now;
+    if (defect(DEFECT_TABLES_ONE_LATE) && before && before != now) {
+        cpu->vmcb->save.cr3 = before;
+        guest_forget_translations(cpu);
+    }
+    return now;
+}
+
+void record_own_tables(struct model_cpu *cpu, uint64_t cr3)
+{
+    if (cpu->vmcb->save.cr3 == cr3)
+        return;
+    cpu->vmcb->save.cr3 = cr3;
+    guest_forget_translations(cpu);
+}

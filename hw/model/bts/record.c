@@ -381,7 +381,9 @@ bool record_transfer(struct model_cpu *cpu, const struct transfer *transfer)
     struct fault kept = cpu->fault;
     unsigned access = area_access(transfer);
     fill_words(transfer, words);
+    uint64_t tables = record_old_tables(cpu);
     bool stored = store(cpu, words, access);
+    record_own_tables(cpu, tables);
     if (stored && defect(DEFECT_DUPLICATE) && cpu->record_count % 64 == 0)
         stored = store(cpu, words, access);
     if (stored || (policy(POLICY_AREA_FAULT) == AREA_FAULT_SKIP && !record_nowhere(cpu))) {

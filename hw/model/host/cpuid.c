@@ -71,6 +71,8 @@ void cpuid_exit(struct model_cpu *cpu)
     uint32_t leaf = (uint32_t)cpu->gpr[RAX];
     struct cpuid_result r = cpuid(leaf, (uint32_t)cpu->gpr[RCX]);
 
+    if (defect(DEFECT_BTF_CPUID))
+        cpu->debugctl &= ~DEBUGCTL_BTF;
     if (leaf == LEAF_FEATURES)
         features(cpu, &r);
     else if (leaf == LEAF_LAST && r.eax < LEAF_PERFMON)

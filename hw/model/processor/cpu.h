@@ -120,6 +120,7 @@ struct model_cpu {
     uint64_t first_record_page;    /* physical */
     bool drop_next;                /* for a defect */
     bool after_enable;             /* for a defect */
+    uint64_t tables_seen;          /* CR3 of the last record, for a defect */
     bool pmi_owed;                 /* by a policy: the next record asks */
     uint64_t held_place;           /* of a record that a policy holds back, 0 = none */
     uint8_t held_bytes[24], held_count;

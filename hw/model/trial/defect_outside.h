@@ -23,6 +23,9 @@
       "an area that is written while tracing is on serves from the next start only")           \
     X(VECTOR_CLOBBERED, "record-clobbers-xmm7", "GEN-01", "each record clears XMM7")           \
     X(MXCSR_CLOBBERED, "record-clobbers-mxcsr", "GEN-01", "each record resets MXCSR")          \
+    X(TABLES_ONE_LATE, "cr3-one-late", "MEM-11",                                               \
+      "the first record behind MOV to CR3 goes through the tables before it")                  \
+    X(BTF_CPUID, "cpuid-clears-btf", "BTF-01", "CPUID clears BTF")                             \
     X(X87_CLOBBERED, "record-clobbers-x87-control", "GEN-01",                                  \
       "each record resets the x87 control word")
 
