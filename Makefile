@@ -62,10 +62,15 @@ $(OUT)/waymark.elf: $(OBJS) linker.ld
 	$(call say,LINK,$@)$(LD) $(LDFLAGS) -o $@ $(OBJS)
 
 # The image firmware starts is a small loader with the suite in it, packed: boot/loader/.
-$(OUT)/waymark.lzma: $(OUT)/waymark.elf
+$(OUT)/waymark.lzma: $(OUT)/waymark.elf $(OUT)/turn
 	$(call say,PACK,$@)$(OBJCOPY) -O binary \
 	    $(addprefix -j ,.text .guest .kept .rodata .relr .data) $< $(@:.lzma=.bin)
-	@xz --format=lzma --lzma1=preset=9e -c $(@:.lzma=.bin) >$@
+	@$(OUT)/turn <$(@:.lzma=.bin) >$(@:.lzma=.turned)
+	@xz --format=lzma --lzma1=preset=9e,pb=0 -c $(@:.lzma=.turned) >$@
+
+$(OUT)/turn: boot/loader/turn.c boot/loader/calls.h | $(DEPS_FIRST)
+	@mkdir -p $(@D)
+	$(call say,HOSTCC,$@)$(CC) -std=gnu11 -O1 -Wall -Wextra -Werror -I. -o $@ $<
 
 LOADER = $(addprefix $(OUT)/obj/boot/loader/,loader.o lzma.o packed.o)
 
@@ -116,21 +121,31 @@ deps:
 run-qemu: $(IMAGE)
 	$(SUITE) -- $(ARGS)
 
-trace: $(IMAGE) $(OUT)/wtr
+# What a program finds; FILES has a default for another target.
+GIVEN = $(if $(filter command environment,$(origin FILES)),--files "$(FILES)") \
+        $(if $(STDIN),--stdin "$(STDIN)") $(if $(CWD),--cwd "$(CWD)") $(ENV:%=--env "%")
+
+trace: $(IMAGE) $(OUT)/wtr $(OUT)/loadable
 	@test -n "$(PROG)" || { echo 'usage: make trace PROG=path/to/elf ARGS="..."' >&2; exit 2; }
-	$(PYTHON) harness/trace_run.py --image $(IMAGE) --out $(OUT) $(TRACE) "$(PROG)" -- $(ARGS)
+	$(PYTHON) harness/trace_run.py --image $(IMAGE) --out $(OUT) $(GIVEN) $(TRACE) "$(PROG)" \
+	    -- $(ARGS)
+
+$(OUT)/loadable: harness/host/loadable.c guest/elf.c guest/elf.h | $(DEPS_FIRST)
+	$(call say,HOSTCC,$@)$(CC) -std=gnu11 -O1 -Wall -Wextra -Werror -I. -DWAYMARK_HOST -o $@ \
+	    $(filter %.c,$^)
 
 EVENT  ?= instructions
 PERIOD ?= 10007
-profile: $(IMAGE) $(OUT)/wtr
+profile: $(IMAGE) $(OUT)/wtr $(OUT)/loadable
 	@test -n "$(PROG)" || { echo 'usage: make profile PROG=path/to/elf ARGS="..."' \
 	    'EVENT=instructions|branches PERIOD=N' >&2; exit 2; }
 	$(PYTHON) harness/profile_run.py --image $(IMAGE) --out $(OUT) --event $(EVENT) \
-	    --period $(PERIOD) $(PROFILE) "$(PROG)" -- $(ARGS)
+	    --period $(PERIOD) $(GIVEN) $(PROFILE) "$(PROG)" -- $(ARGS)
 
-gdb: $(IMAGE)
+gdb: $(IMAGE) $(OUT)/loadable
 	@test -n "$(PROG)" || { echo 'usage: make gdb PROG=path/to/elf ARGS="..."' >&2; exit 2; }
-	$(PYTHON) harness/gdb_run.py --image $(IMAGE) --out $(OUT) $(GDB) "$(PROG)" -- $(ARGS)
+	$(PYTHON) harness/gdb_run.py --image $(IMAGE) --out $(OUT) $(GIVEN) $(GDB) "$(PROG)" -- \
+	    $(ARGS)
 
 # Something else on the model, which stays below it.
 CPUS ?= 1
@@ -196,7 +211,7 @@ check check-all: | $(DEPS_FIRST)
 	+@$(MAKE) --no-print-directory $(if $(filter -j%,$(MAKEFLAGS)),,-j$(JOBS)) checked
 	$(PYTHON) harness/dev/check.py --out $(OUT) $(if $(filter check-all,$@),--all) \
 	    $(if $(ONLY),--only "$(ONLY)")
-checked: $(IMAGE) host-tests wtr examples
+checked: $(IMAGE) host-tests wtr examples $(OUT)/loadable
 
 # The pages that are made from the image's own tables.
 docs: host-tests wtr

@@ -231,6 +231,9 @@ static EFI_FILE_HANDLE added;
 
 bool files_add(const char *name)
 {
+    if (added)
+        added->Close(added);
+    added = NULL;
     return open && open_in(folder, name, false, &added) == EFI_SUCCESS;
 }
 

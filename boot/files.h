@@ -27,8 +27,8 @@ void files_lost(EFI_STATUS status);
 void files_flush(void);
 
 /*
- * One more file in the folder, which grows by pieces. files_append makes each piece durable
- * before it returns; false: there is no such file, or writing failed.
+ * One more file in the folder, which grows by pieces; the one before it is done. files_append
+ * makes each piece durable before it returns; false: there is no such file, or writing failed.
  */
 bool files_add(const char *name);
 bool files_append(const void *bytes, size_t count);

@@ -32,46 +32,79 @@ static bool is_reserved(uint64_t start, uint64_t bytes)
            (start < DEVICES_END && start + bytes > DEVICES_START);
 }
 
-static const char *cannot_read(const struct options *options, EFI_STATUS status)
+static const char *cannot_read(const char *name, EFI_STATUS status)
 {
-    fmt(line, sizeof(line), "%s cannot be read from the boot volume (%s)", options->program,
+    fmt(line, sizeof(line), "%s cannot be read from the boot volume (%s)", name,
         firmware_status(status));
     return line;
 }
 
-/* In one piece, behind it nothing: what the file says of itself is judged against its size. */
-static const char *read_program(const struct options *options)
+/* In one piece, behind it nothing: what a file says of itself is judged against its size. */
+static const char *read_file(const char *name, const uint8_t **file, size_t *count)
 {
     static CHAR16 path[PATH_UNITS];
     uint64_t bytes;
-    size_t length;
-    void *file;
+    void *memory;
     EFI_STATUS status;
 
-    if (!volume_open())
-        return "the image was not started from a volume with files, so it finds no program";
-    firmware_wide(path, PATH_UNITS, options->program);
+    firmware_wide(path, PATH_UNITS, name);
     for (unsigned i = 0; path[i]; i++)
         if (path[i] == '/')
             path[i] = '\\';
     status = volume_size(path, &bytes);
     if (status != EFI_SUCCESS)
-        return cannot_read(options, status);
-    if (bytes == 0) {
+        return cannot_read(name, status);
+    memory = bytes < UINT32_MAX ? memory_pages(bytes + !bytes, PAGE_BYTES) : NULL;
+    if (!memory) {
+        fmt(line, sizeof(line), "%s has %lu bytes: no memory for that", name, bytes);
+        return line;
+    }
+    *count = bytes;
+    *file = memory;
+    status = bytes ? volume_read(path, memory, count) : EFI_SUCCESS;
+    return status == EFI_SUCCESS ? NULL : cannot_read(name, status);
+}
+
+static const char *read_files(const struct options *options)
+{
+    const char *why;
+
+    if (!volume_open())
+        return "the image was not started from a volume with files, so it finds no program";
+    why = read_file(options->program, &with.file, &with.file_bytes);
+    if (!why && with.file_bytes == 0) {
         fmt(line, sizeof(line), "%s is empty: copy it again", options->program);
         return line;
     }
-    length = bytes;
-    file = bytes < UINT32_MAX ? memory_pages(bytes, PAGE_BYTES) : NULL;
-    if (!file) {
-        fmt(line, sizeof(line), "%s has %lu bytes: no memory for that", options->program,
-            bytes);
-        return line;
-    }
-    status = volume_read(path, file, &length);
-    with.file = file;
-    with.file_bytes = length;
-    return status == EFI_SUCCESS ? NULL : cannot_read(options, status);
+    if (!why && options->files[0])
+        why = read_file(options->files, &with.files, &with.files_bytes);
+    if (!why && options->input[0])
+        why = read_file(options->input, &with.input, &with.input_bytes);
+    return why;
+}
+
+/* Days before the year and the month of the calendar in use since 1582, from 1970 on. */
+static uint64_t days_until(unsigned year, unsigned month)
+{
+    static const uint16_t before[] = {0, 31, 59, 90, 120, 151, 181, 212, 243, 273, 304, 334};
+    unsigned whole = year - 1;
+    bool leap = year % 4 == 0 && (year % 100 != 0 || year % 400 == 0);
+
+    return 365ull * (year - 1970) + (whole / 4 - whole / 100 + whole / 400) - 477 +
+           before[(month - 1) % 12] + (leap && month > 2);
+}
+
+/* Firmware's clock as nanoseconds since 1970; 0 when it has none. */
+static uint64_t time_of_day(void)
+{
+    EFI_TIME now;
+
+    if (firmware_table->RuntimeServices->GetTime(&now, NULL) != EFI_SUCCESS ||
+        now.Year < 1970 || now.Month < 1 || now.Month > 12)
+        return 0;
+    return (((days_until(now.Year, now.Month) + now.Day - 1) * 24 + now.Hour) * 3600 +
+            now.Minute * 60ull + now.Second) *
+           1000000000ull;
 }
 
 static bool take_memory(const struct options *options)
@@ -104,9 +137,14 @@ const char *program_prepare(const struct options *options)
     const char *why = open_debugger(options);
 
     with = (struct program_services){
-        .reserved = is_reserved, .room = files_room, .append = files_append};
+        .reserved = is_reserved,
+        .room = files_room,
+        .append = files_append,
+        .begin_file = files_add,
+        .epoch = time_of_day(),
+    };
     if (!why)
-        why = read_program(options);
+        why = read_files(options);
 
     if (why)
         return why;

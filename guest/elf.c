@@ -29,7 +29,8 @@ struct note_header {
 };
 
 enum { CLASS_64 = 2, ORDER_LITTLE = 1, TYPE_EXEC = 2, TYPE_DYN = 3, MACHINE_X86_64 = 62 };
-enum { SEGMENT_LOAD = 1, SEGMENT_DYNAMIC = 2, SEGMENT_INTERP = 3, SEGMENT_NOTE = 4 };
+enum { SEGMENT_LOAD = 1, SEGMENT_INTERP = 3, SEGMENT_NOTE = 4 };
+enum { SEGMENT_STACK = 0x6474E551 }; /* PT_GNU_STACK: its flags are the stack's */
 enum { NOTE_BUILD_ID = 3 };
 
 /* Bytes offset to offset + wanted lie inside count; written so that nothing wraps. */
@@ -51,9 +52,7 @@ static enum elf_error judge_header(const uint8_t *file, size_t count, struct fil
         return ELF_BYTE_ORDER;
     if (h->machine != MACHINE_X86_64)
         return ELF_MACHINE;
-    if (h->type == TYPE_DYN)
-        return ELF_PIE;
-    if (h->type != TYPE_EXEC)
+    if (h->type != TYPE_EXEC && h->type != TYPE_DYN)
         return ELF_NOT_A_PROGRAM;
     if (h->program_entries == 0)
         return ELF_NO_SEGMENTS;
@@ -90,8 +89,6 @@ static enum elf_error judge_segment(const struct program_header *p, size_t count
         return ELF_TRUNCATED;
     if (!in_range(p->address, p->bytes))
         return ELF_RANGE;
-    if ((p->flags & ELF_WRITE) && (p->flags & ELF_EXECUTE))
-        return ELF_WRITE_EXECUTE;
     return ELF_OK;
 }
 
@@ -137,17 +134,20 @@ static void find_build_id(struct elf_plan *plan, const uint8_t *at, uint64_t lef
     }
 }
 
-static enum elf_error take(struct elf_plan *plan, const struct program_header *p,
+static enum elf_error take(struct elf_plan *plan, struct program_header *p,
                            const struct file_header *h, const uint8_t *file, size_t count)
 {
     enum elf_error error;
 
-    if (p->type == SEGMENT_INTERP || p->type == SEGMENT_DYNAMIC)
+    if (p->type == SEGMENT_INTERP)
         return ELF_DYNAMIC;
+    if (p->type == SEGMENT_STACK)
+        plan->stack_executes = p->flags & ELF_EXECUTE;
     if (p->type == SEGMENT_NOTE && inside(p->offset, p->file_bytes, count))
         find_build_id(plan, file + p->offset, p->file_bytes);
     if (p->type != SEGMENT_LOAD || p->bytes == 0)
         return ELF_OK;
+    p->address += plan->bias;
     error = judge_segment(p, count);
     if (error)
         return error;
@@ -171,14 +171,11 @@ static enum elf_error judge_plan(struct elf_plan *plan, uint64_t most_bytes)
 
         if (i > 0 && before->start + before->bytes > s->start)
             return ELF_OVERLAP;
-        if (i > 0 && page_up(before->start + before->bytes) > page_down(s->start) &&
-            before->flags != s->flags)
-            return ELF_SHARED_PAGE;
         plan->bytes += page_up(end) - page_down(s->start);
         if (plan->bytes > most_bytes)
             return ELF_TOO_BIG;
         entry_good |= (s->flags & ELF_EXECUTE) && plan->entry - s->start < s->bytes;
-        if (end <= ELF_LOW_END || plan->end == 0)
+        if (end <= ELF_LOW_END || plan->end == 0 || plan->end > ELF_LOW_END)
             plan->end = end;
     }
     return entry_good ? ELF_OK : ELF_ENTRY;
@@ -194,7 +191,8 @@ enum elf_error elf_plan(const uint8_t *file, size_t count, uint64_t most_bytes,
     memset(plan, 0, sizeof(*plan));
     if (error)
         return error;
-    plan->entry = h.entry;
+    plan->bias = h.type == TYPE_DYN ? ELF_HIGH : 0;
+    plan->entry = h.entry + plan->bias;
     plan->header_count = h.program_entries;
     for (unsigned i = 0; i < h.program_entries; i++) {
         memcpy(&p, file + h.program_headers + i * sizeof(p), sizeof(p));
@@ -214,8 +212,7 @@ const char *elf_error_text(enum elf_error error)
         [ELF_BYTE_ORDER] = "is big-endian: compile for x86-64",
         [ELF_MACHINE] = "is for another processor: compile for x86-64",
         [ELF_NOT_A_PROGRAM] = "is not linked: link it with gcc -static",
-        [ELF_PIE] = "is position-independent: link with -static -no-pie",
-        [ELF_DYNAMIC] = "needs shared libraries: link with -static",
+        [ELF_DYNAMIC] = "needs shared libraries: link it with -static (or -static-pie)",
         [ELF_TRUNCATED] = "is cut short: copy it again",
         [ELF_HEADERS] = "has program headers of an unknown size: link it again",
         [ELF_NO_SEGMENTS] = "has no segment to load: link it with gcc -static",
@@ -225,8 +222,6 @@ const char *elf_error_text(enum elf_error error)
             "has a segment at 0 or in the kernel's range: link at the default address",
         [ELF_TOO_BIG] = "needs more memory than there is: give the machine more",
         [ELF_OVERLAP] = "has segments that overlap: link without a script of your own",
-        [ELF_SHARED_PAGE] = "has a page with two permissions: link with -z separate-code",
-        [ELF_WRITE_EXECUTE] = "has a segment both writable and executable: link without -N",
         [ELF_ENTRY] = "does not start in executable memory: define _start, or use -e",
     };
 

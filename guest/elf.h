@@ -4,9 +4,8 @@
  * file, for which no size and no content is too strange.
  * Source: System V ABI, "Object Files" and "Program Loading"; its AMD64 supplement.
  *
- * Taken: a static 64-bit program at fixed addresses (ET_EXEC), with at most 16 segments that
- * are loaded. Position-independent programs are refused, static ones too: their start code
- * would have to relocate them, and their addresses would differ from the file's.
+ * Taken: a static 64-bit program with at most 16 segments that are loaded. One that is
+ * position-independent goes to ELF_HIGH, and its own start code relocates it.
  */
 #ifndef GUEST_ELF_H
 #define GUEST_ELF_H
@@ -36,7 +35,6 @@ enum elf_error {
     ELF_BYTE_ORDER,
     ELF_MACHINE,
     ELF_NOT_A_PROGRAM,
-    ELF_PIE,
     ELF_DYNAMIC,
     ELF_TRUNCATED,
     ELF_HEADERS,
@@ -46,8 +44,6 @@ enum elf_error {
     ELF_RANGE,
     ELF_TOO_BIG,
     ELF_OVERLAP,
-    ELF_SHARED_PAGE,
-    ELF_WRITE_EXECUTE,
     ELF_ENTRY,
     ELF_ERRORS /* how many there are */
 };
@@ -59,6 +55,7 @@ struct elf_segment {
 };
 
 struct elf_plan {
+    uint64_t bias; /* address in memory minus the one in the file; all others are in memory */
     uint64_t entry;
     unsigned count; /* of segments, in rising order of addresses */
     struct elf_segment segments[ELF_SEGMENTS_MAX];
@@ -66,6 +63,7 @@ struct elf_plan {
     unsigned header_count; /* of them */
     uint64_t end;          /* behind the highest segment below ELF_LOW_END, else of all */
     uint64_t bytes;        /* of memory, in whole pages */
+    bool stack_executes;   /* it keeps code on its stack */
     uint8_t build_id[ELF_BUILD_ID_MAX];
     unsigned build_id_bytes; /* 0 = it has none */
 };

@@ -53,6 +53,19 @@ static bool is_late(struct program *p, const struct trap_frame *frame)
     return late;
 }
 
+/* Bits of a page fault's error code. */
+#define ERROR_WRITE   (1u << 1)
+#define ERROR_EXECUTE (1u << 4)
+
+static bool is_first_touch(struct program *p, const struct trap_frame *frame)
+{
+    unsigned rights = frame->error & ERROR_EXECUTE ? ELF_EXECUTE
+                      : frame->error & ERROR_WRITE ? ELF_WRITE
+                                                   : ELF_READ;
+
+    return frame->vector == VECTOR_PF && program_bring(p, p->address, rights);
+}
+
 static bool on_fault(struct trap_frame *frame, void *arg)
 {
     struct program *p = arg;
@@ -60,10 +73,12 @@ static bool on_fault(struct trap_frame *frame, void *arg)
     if (!trap_from_user(frame))
         return is_late(p, frame);
     p->address = frame->vector == VECTOR_PF ? cr2_read() : 0;
-    if (frame->vector == VECTOR_PF && program_grow_stack(p, p->address))
+    if (is_first_touch(p, frame))
         return true;
     p->avx = frame->vector == VECTOR_UD && is_avx(p, frame->rip);
-    user_leave(frame, PROGRAM_FAULTED);
+    if (!program_fault_signal(p, frame))
+        user_leave(frame, PROGRAM_FAULTED);
+    return true;
 }
 
 static bool on_call(struct trap_frame *frame, void *arg)
@@ -121,9 +136,11 @@ enum program_end program_run(struct program *p)
     install(p);
     paging_load(p->space.cr3);
     msr_write(MSR_IA32_FS_BASE, p->fs_base);
+    msr_write(MSR_IA32_GS_BASE, p->gs_base);
     fpu_load(&p->fpu);
     p->end = (enum program_end)user_run(&p->frame);
     fpu_save(&p->fpu);
+    msr_write(MSR_IA32_GS_BASE, 0);
     paging_load(outer_cr3);
     remove_handlers(p);
     if (p->end == PROGRAM_EXITED)

@@ -1,211 +1,239 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * The memory of a program: segments, stack, heap. Pages are reached through their identity
- * address; the program's own addresses may cover that of other frames, not of its own.
+ * The memory of a program. A range is the program's by its mappings; a page comes when it is
+ * touched, by the program or for it. Pages are reached through their identity address; the
+ * program's own addresses may cover that of other frames, not of its own.
  */
 #include "guest/program_parts.h"
 
 #include "hw/overlay.h"
 #include "hw/regs.h"
 #include "hw/string.h"
-#include "hw/user.h"
 
 #define PAGE_OFFSET(address) ((address) & (PAGE_BYTES - 1))
+#define ANY_RIGHT            (ELF_READ | ELF_WRITE | ELF_EXECUTE)
 
-/* Auxiliary vector: System V ABI, AMD64 supplement, "Process Initialization". */
-enum { AT_NULL, AT_PHDR = 3, AT_PHENT = 4, AT_PHNUM = 5, AT_PAGESZ = 6, AT_ENTRY = 9 };
-enum { AT_SECURE = 23, AT_RANDOM = 25 };
-#define PROGRAM_HEADER_BYTES 56
-
-/* The page's identity address, NULL when ring 3 has none there. */
-static uint8_t *page_at(const struct program *p, uint64_t linear, unsigned *flags)
-{
-    struct paging_walk walk;
-
-    if (!paging_walk(p->space.cr3, linear, &walk) || !(walk.flags & PAGE_USER))
-        return NULL;
-    if (flags)
-        *flags = walk.flags;
-    return (uint8_t *)(walk.phys & ~(PAGE_BYTES - 1));
-}
-
-unsigned program_page_flags(unsigned elf_flags)
+/* A page without rights stays where it is and is not present. */
+static unsigned page_flags(unsigned rights)
 {
     /* A and D are preset: whoever sets them first must not show in a trace. */
     unsigned flags = PAGE_PRESENT | PAGE_USER | PAGE_ACCESSED;
 
-    if (!(elf_flags & (ELF_READ | ELF_WRITE | ELF_EXECUTE)))
+    if (!(rights & ANY_RIGHT))
         return 0;
-    flags |= elf_flags & ELF_WRITE ? PAGE_WRITE | PAGE_DIRTY : 0;
-    return flags | (elf_flags & ELF_EXECUTE ? 0 : PAGE_NX);
+    flags |= rights & ELF_WRITE ? PAGE_WRITE | PAGE_DIRTY : 0;
+    return flags | (rights & ELF_EXECUTE ? 0 : PAGE_NX);
 }
 
-bool program_map(struct program *p, uint64_t start, uint64_t bytes, unsigned flags)
+static uint8_t *page_at(const struct program *p, uint64_t address)
 {
-    for (uint64_t at = start - PAGE_OFFSET(start); at < start + bytes; at += PAGE_BYTES) {
-        void *page;
+    return overlay_page(&p->space, address, NULL);
+}
 
-        if (page_at(p, at, NULL))
-            continue;
-        page = page_alloc();
-        if (!page)
+static bool new_page(struct program *p, uint64_t address, unsigned rights)
+{
+    void *page = page_alloc();
+
+    if (!page)
+        return false;
+    if (overlay_map(&p->space, address & ~(PAGE_BYTES - 1), (uint64_t)page, page_flags(rights)))
+        return true;
+    page_free(page);
+    return false;
+}
+
+/* Everything that can be read can be read for the program; x86 has no page to write only. */
+static bool may(unsigned rights, unsigned wanted)
+{
+    return wanted == ELF_READ ? rights & ANY_RIGHT : (rights & wanted) == wanted;
+}
+
+bool program_bring(struct program *p, uint64_t address, unsigned rights)
+{
+    const struct mapping *m = mappings_find(&p->mappings, address);
+
+    return m && may(m->rights, rights) && !page_at(p, address) &&
+           new_page(p, address, m->rights);
+}
+
+uint8_t *program_byte(struct program *p, uint64_t address, unsigned rights)
+{
+    const struct mapping *m = mappings_find(&p->mappings, address);
+    uint8_t *page;
+
+    if (!m || !may(m->rights, rights))
+        return NULL;
+    page = page_at(p, address);
+    if (!page && new_page(p, address, m->rights))
+        page = page_at(p, address);
+    return page ? page + PAGE_OFFSET(address) : NULL;
+}
+
+static bool copy(struct program *p, uint64_t at, void *own, size_t bytes, bool write)
+{
+    uint8_t *mine = own;
+
+    while (bytes > 0) {
+        size_t room = PAGE_BYTES - PAGE_OFFSET(at), part = bytes < room ? bytes : room;
+        uint8_t *theirs = program_byte(p, at, write ? ELF_WRITE : ELF_READ);
+
+        if (!theirs)
             return false;
-        if (!overlay_map(&p->space, at, (uint64_t)page, flags)) {
-            page_free(page);
-            return false;
-        }
+        memcpy(write ? theirs : mine, write ? mine : theirs, part);
+        at += part;
+        mine += part;
+        bytes -= part;
     }
     return true;
 }
 
+bool program_read(struct program *p, void *to, uint64_t from, size_t bytes)
+{
+    return copy(p, from, to, bytes, false);
+}
+
+bool program_write(struct program *p, uint64_t to, const void *from, size_t bytes)
+{
+    return copy(p, to, (void *)from, bytes, true);
+}
+
+int program_text(struct program *p, char *to, uint64_t from, size_t bytes)
+{
+    for (size_t i = 0; i < bytes; i++) {
+        if (!program_read(p, to + i, from + i, 1))
+            return PROGRAM_EFAULT;
+        if (!to[i])
+            return 0;
+    }
+    return PROGRAM_ENAMETOOLONG;
+}
+
 void program_unmap(struct program *p, uint64_t start, uint64_t bytes)
 {
-    for (uint64_t at = start - PAGE_OFFSET(start); at < start + bytes; at += PAGE_BYTES) {
-        void *page = page_at(p, at, NULL);
+    uint64_t end = start + bytes;
 
-        if (!page)
-            continue;
+    for (uint64_t at = overlay_next(&p->space, start, end); at < end;
+         at = overlay_next(&p->space, at + PAGE_BYTES, end)) {
+        void *page = page_at(p, at);
+
         overlay_unmap(&p->space, at);
         page_free(page);
     }
 }
 
-bool program_protect(struct program *p, uint64_t start, uint64_t bytes, unsigned flags)
+void program_protect(struct program *p, uint64_t start, uint64_t bytes, unsigned rights)
 {
-    for (uint64_t at = start - PAGE_OFFSET(start); at < start + bytes; at += PAGE_BYTES) {
-        void *page = page_at(p, at, NULL);
+    uint64_t end = start + bytes;
 
-        if (!page || !overlay_map(&p->space, at, (uint64_t)page, flags))
+    for (uint64_t at = overlay_next(&p->space, start, end); at < end;
+         at = overlay_next(&p->space, at + PAGE_BYTES, end))
+        overlay_map(&p->space, at, (uint64_t)page_at(p, at), page_flags(rights));
+}
+
+bool program_move(struct program *p, uint64_t to, uint64_t from, uint64_t bytes)
+{
+    uint64_t end = from + bytes;
+
+    for (uint64_t at = overlay_next(&p->space, from, end); at < end;
+         at = overlay_next(&p->space, at + PAGE_BYTES, end)) {
+        unsigned flags;
+        void *page = overlay_page(&p->space, at, &flags);
+
+        if (!overlay_map(&p->space, at - from + to, (uint64_t)page, flags))
             return false;
+        overlay_unmap(&p->space, at);
     }
     return true;
 }
 
-bool program_readable(const struct program *p, uint64_t start, uint64_t bytes)
+/* --- the file */
+
+/* Works on pages that the program itself may only read. */
+static bool fill(struct program *p, uint64_t to, const uint8_t *from, uint64_t bytes)
 {
-    if (start + bytes < start)
-        return false;
-    for (uint64_t at = start - PAGE_OFFSET(start); at < start + bytes; at += PAGE_BYTES)
-        if (!page_at(p, at, NULL))
+    while (bytes > 0) {
+        uint64_t room = PAGE_BYTES - PAGE_OFFSET(to), part = bytes < room ? bytes : room;
+        uint8_t *page = page_at(p, to);
+
+        if (!page && new_page(p, to, ELF_READ))
+            page = page_at(p, to);
+        if (!page)
             return false;
+        memcpy(page + PAGE_OFFSET(to), from, part);
+        to += part;
+        from += part;
+        bytes -= part;
+    }
     return true;
 }
 
-bool program_grow_stack(struct program *p, uint64_t address)
-{
-    uint64_t lowest = PROGRAM_STACK_TOP - PROGRAM_STACK_BYTES;
-
-    return address - lowest < PROGRAM_STACK_BYTES && !page_at(p, address, NULL) &&
-           program_map(p, address, 1, program_page_flags(ELF_READ | ELF_WRITE));
-}
-
-/* Works before the space is loaded, and on pages that ring 3 may only read. */
-static void copy_in(struct program *p, uint64_t to, const void *from, uint64_t count)
-{
-    const uint8_t *bytes = from;
-
-    while (count > 0) {
-        uint64_t offset = PAGE_OFFSET(to), room = PAGE_BYTES - offset;
-        uint64_t now = count < room ? count : room;
-
-        memcpy(page_at(p, to, NULL) + offset, bytes, now);
-        to += now;
-        bytes += now;
-        count -= now;
-    }
-}
-
-/* Pages without access are left out; a page of two segments belongs to equal ones. */
-static bool load(struct program *p, const uint8_t *file)
+/* In rising order: of a page that two segments share the higher one decides, as with Linux. */
+static bool load(struct program *p)
 {
     for (unsigned i = 0; i < p->plan.count; i++) {
         const struct elf_segment *s = &p->plan.segments[i];
-        unsigned flags = program_page_flags(s->flags);
+        uint64_t start = s->start & ~(PAGE_BYTES - 1);
+        uint64_t end = (s->start + s->bytes + PAGE_BYTES - 1) & ~(PAGE_BYTES - 1);
 
-        if (!flags)
-            continue;
-        if (!program_map(p, s->start, s->bytes, flags))
+        if (!mappings_set(&p->mappings, start, end, s->flags & ANY_RIGHT) ||
+            !fill(p, s->start, p->start.file + s->file_offset, s->file_bytes))
             return false;
-        copy_in(p, s->start, file + s->file_offset, s->file_bytes);
+        program_protect(p, start, end - start, s->flags & ANY_RIGHT);
     }
     return true;
 }
 
-#define STACK_AT_START 0x10000ull /* pages that are there from the start; words, vectors */
-#define WORDS_MAX      64
-
-/*
- * From the top down: the words, 16 bytes for AT_RANDOM (always the same: a run can be
- * repeated), auxiliary vector, no environment, pointers to the words, their number.
- */
-static bool build_stack(struct program *p, const char *words, unsigned count)
+/* Below the stack one page stays nobody's, so that a stack that is too deep ends by a fault. */
+static bool reserve_stack(struct program *p)
 {
-    uint64_t vector[1 + WORDS_MAX + 2 + 2 * 9],
-        random[2] = {0x243F6A8885A308D3, 0x13198A2E03707344};
-    uint64_t at = PROGRAM_STACK_TOP, bytes = 0;
-    unsigned n = 0;
+    uint64_t lowest = PROGRAM_STACK_TOP - PROGRAM_STACK_BYTES;
+    unsigned rights = ELF_READ | ELF_WRITE | (p->plan.stack_executes ? ELF_EXECUTE : 0);
 
-    for (unsigned i = 0; i < count; i++)
-        bytes += strlen(words + bytes) + 1;
-    if (count > WORDS_MAX || bytes > STACK_AT_START / 2 ||
-        !program_map(p, at - STACK_AT_START, STACK_AT_START,
-                     program_page_flags(ELF_READ | ELF_WRITE)))
-        return false;
-    at -= bytes;
-    p->arguments = at;
-    copy_in(p, at, words, bytes);
-    vector[n++] = count;
-    for (unsigned i = 0; i < count; i++) {
-        vector[n++] = at;
-        at += strlen(words) + 1;
-        words += strlen(words) + 1;
-    }
-    vector[n++] = 0; /* behind the words */
-    vector[n++] = 0; /* the environment */
-    at = (p->arguments & ~15ull) - sizeof(random);
-    copy_in(p, at, random, sizeof(random));
-    const uint64_t auxiliary[][2] = {{AT_PHDR, p->plan.headers},
-                                     {AT_PHENT, PROGRAM_HEADER_BYTES},
-                                     {AT_PHNUM, p->plan.header_count},
-                                     {AT_PAGESZ, PAGE_BYTES},
-                                     {AT_ENTRY, p->plan.entry},
-                                     {AT_SECURE, 0},
-                                     {AT_RANDOM, at},
-                                     {AT_NULL, 0}};
-    for (unsigned i = 0; i < sizeof(auxiliary) / sizeof(auxiliary[0]); i++) {
-        vector[n++] = auxiliary[i][0];
-        vector[n++] = auxiliary[i][1];
-    }
-    at = (at - n * sizeof(vector[0])) & ~15ull;
-    copy_in(p, at, vector, n * sizeof(vector[0]));
-    user_frame_init(&p->frame, p->plan.entry, at, true);
-    return true;
+    return mappings_set(&p->mappings, lowest - PAGE_BYTES, lowest, 0) &&
+           mappings_set(&p->mappings, lowest, PROGRAM_STACK_TOP, rights);
 }
 
-bool program_open(struct program *p, const struct elf_plan *plan, const uint8_t *file,
-                  const char *words, unsigned count)
+static const char *build(struct program *p)
+{
+    static const char too_big[] = "it does not fit into the memory there is";
+    const char *why;
+
+    if (!paging_space_create(&p->space) || !load(p) || !reserve_stack(p))
+        return too_big;
+    why = program_first_files(p);
+    return why ? why : program_first_stack(p);
+}
+
+const char *program_open(struct program *p, const struct elf_plan *plan,
+                         const struct program_start *start)
 {
     p->plan = *plan;
-    p->fs_base = 0;
+    p->start = *start;
+    p->mappings.count = 0;
+    p->fs_base = p->gs_base = 0;
     p->heap = p->heap_end = (plan->end + PAGE_BYTES - 1) & ~(PAGE_BYTES - 1);
-    p->mapped_end = PROGRAM_MAPPINGS;
+    memset(&p->signals, 0, sizeof(p->signals));
+    p->random = start->seed;
+    p->began = tsc_read();
+    p->skipped = p->clear_tid = 0;
+    p->umask = 022;
     p->end = PROGRAM_PAUSED;
     p->code = 0;
+    p->signal = 0;
+    p->stuck_at = NULL;
     p->address = p->calls = 0;
+    p->refusals = 0;
     p->avx = p->pause_wanted = p->kill_wanted = false;
     fpu_start(&p->fpu);
-    return paging_space_create(&p->space) && load(p, file) && build_stack(p, words, count);
+    return build(p);
 }
 
 void program_close(struct program *p)
 {
     if (!p->space.cr3)
         return;
-    for (unsigned i = 0; i < p->plan.count; i++)
-        program_unmap(p, p->plan.segments[i].start, p->plan.segments[i].bytes);
-    program_unmap(p, p->heap, p->heap_end - p->heap);
-    program_unmap(p, PROGRAM_MAPPINGS, p->mapped_end - PROGRAM_MAPPINGS);
-    program_unmap(p, PROGRAM_STACK_TOP - PROGRAM_STACK_BYTES, PROGRAM_STACK_BYTES);
+    program_unmap(p, 0, CANONICAL_END);
+    files_end(&p->files);
     overlay_free(&p->space);
     paging_space_destroy(&p->space);
 }

@@ -23,7 +23,7 @@ if __name__ == "__main__":
     sys.path[0] = str(Path(__file__).resolve().parent.parent)
 
 from harness import run, trace_run, wire  # noqa: E402
-from harness.host import fat, judge, qemu  # noqa: E402
+from harness.host import judge, qemu  # noqa: E402
 
 
 def arguments(words):
@@ -106,9 +106,7 @@ def session(args, env):
     volume, port = out / "gdb.img", args.port or free_port()
     if not args.serve and not shutil.which(args.gdb):
         raise qemu.Missing("%s is missing: install the package gdb" % args.gdb)
-    lines = trace_run.image_options(args)
-    fat.create(volume, args.image, lines[:-1] + ["gdb=com2"] + lines[-1:],
-               [(args.program, trace_run.volume_name(args.program))], args.volume * 1024)
+    trace_run.make_volume(args, volume, ["gdb=com2"])
     words = command(args, env, volume, port)
     with qemu.Machine(words, out / "serial.log", out / "qemu.log") as machine:
         watcher = Session(machine, qemu.Budgets().boot)

@@ -23,7 +23,7 @@ if __name__ == "__main__":
     sys.path[0] = str(Path(__file__).resolve().parent.parent)
 
 from harness import run, wire  # noqa: E402
-from harness.host import fat, judge, qemu  # noqa: E402
+from harness.host import fat, given, judge, qemu  # noqa: E402
 
 FAULT = 1
 FILES = ("trace.wtr", "program.out", "program.err", "serial.log", "qemu.log")
@@ -67,6 +67,13 @@ def parser(name, text):
     made.add_argument("--option", action="append", type=option, default=[],
                       metavar="KEY=VALUE",
                       help="an option of the image, as crossings=1")
+    made.add_argument("--files", metavar="FOLDER",
+                      help="the program's files: this folder is its root")
+    made.add_argument("--stdin", metavar="FILE", help="its standard input; else it is empty")
+    made.add_argument("--cwd", metavar="PATH", help="its working folder among its files")
+    made.add_argument("--env", action="append", default=[], metavar="NAME=VALUE",
+                      help="a word of its environment, which else is empty")
+    made.add_argument("--seed", type=int, help="of its random numbers (default 0)")
     made.add_argument("program")
     made.add_argument("words", nargs="*", metavar="argument")
     return made
@@ -89,16 +96,29 @@ def volume_name(path):
     return fat.root_name(path, "program.elf")
 
 
-def image_options(args):
+def image_options(args, more=()):
     """The lines of waymark.cfg."""
     path = fat.option_word(Path(args.program).resolve())
     if len(path) > 250:
         path = fat.option_word(Path(args.program).name)
     lines = ["exit=debug", "program=" + volume_name(args.program), "path=" + path]
     lines += ["arg=" + fat.option_word(word) for word in args.words]
+    lines += more
     if sum(map(len, lines)) > 3500:
-        raise run.Usage("the arguments are longer than 3500 bytes: put them into the program")
+        raise run.Usage("words and environment are longer than 3500 bytes: put them into the "
+                        "program, or into a file")
     return lines + ["seconds=%d" % args.seconds] + args.option + ["exit=debug"]
+
+
+def loadable(args):
+    """Usage when the program's file tells that the image would refuse it."""
+    judge_of_files = Path(args.image).parent / "loadable"
+    if not judge_of_files.is_file():
+        return
+    done = subprocess.run([judge_of_files, args.program], capture_output=True, text=True,
+                          errors="replace", check=False)
+    if done.returncode:
+        raise run.Usage(done.stderr.strip())
 
 
 def prepare(args):
@@ -107,20 +127,27 @@ def prepare(args):
         raise qemu.Missing("%s does not exist: build it with make" % args.image)
     if not Path(args.program).is_file():
         raise run.Usage("%s is no file: give PROG=path/to/elf" % args.program)
+    loadable(args)
     fat.present()
     Path(args.out).mkdir(parents=True, exist_ok=True)
+
+
+def make_volume(args, volume, options=()):
+    """The boot volume with the program and all that it is given."""
+    more, files = given.gather(args, Path(args.out))
+    lines = image_options(args, more)
+    fat.create(volume, args.image, lines[:-1] + list(options) + lines[-1:],
+               [(args.program, volume_name(args.program)), *files], args.volume * 1024)
 
 
 def boot(args, env):
     """(log, ending, folder of results or None) of one run in QEMU."""
     out = Path(args.out)
     prepare(args)
-    lines = image_options(args)
     for name in FILES:
         (out / name).unlink(missing_ok=True)
     volume = out / "trace.img"
-    fat.create(volume, args.image, lines, [(args.program, volume_name(args.program))],
-               args.volume * 1024)
+    make_volume(args, volume)
     words = qemu.command(qemu.find_qemu(env), qemu.find_firmware(env), out, volume, args.accel,
                          args.cpu, memory=args.memory)
     budgets = qemu.Budgets()
@@ -152,7 +179,7 @@ def facts(log):
     """key=value of the image's `program` lines, numbers as numbers."""
     found = {}
     for line in log.comments:
-        if line.startswith("program "):
+        if line.startswith("program ") and not line.startswith("program refused"):
             for key, value in re.findall(r"(\S+?)=(\S+)", line[8:]):
                 base = 10 if re.fullmatch(r"\d+", value) else 0
                 found[key] = int(value) if base else value
@@ -183,9 +210,22 @@ def last_branches(args):
 
 def show_end(args, log, found):
     """How the program ended; (status, reason)."""
+    for line in log.comments:
+        if line.startswith("program refused: "):
+            print(line[8:])
     if "exit" in found:
         print("program: exit %d, %d system calls" % (found["exit"], found["calls"]))
         return judge.PASS, "the program ran to its end"
+    if "signal" in found:
+        print("program: %s at %s (exit %d)" % (found["name"], found["rip"],
+                                               128 + found["signal"]))
+        print("\n".join(last_branches(args)))
+        return FAULT, "the program was ended by a signal: %s" % found["name"]
+    if "stuck" in found:
+        print("program: waits in %s at %s for what cannot come" % (found["stuck"],
+                                                                  found["rip"]))
+        print("\n".join(last_branches(args)))
+        return FAULT, "the program waited in %s for ever: it has one thread" % found["stuck"]
     if "vector" in found:
         name = VECTORS.get(found["vector"], "vector %d" % found["vector"])
         print("program: %s at %s (address %s, error %s)" % (
@@ -228,6 +268,7 @@ def fetch(args, newest, name):
 def report(args, log, ending, newest):
     """Files and summary; (status, reason)."""
     wrong = trouble(log, ending)
+    wrote = given.unpack(newest, Path(args.out))
     if not fetch(args, newest, "trace.wtr") and not wrong:
         wrong = judge.ERROR, "there is no trace.wtr on the volume"
     if wrong:
@@ -235,6 +276,9 @@ def report(args, log, ending, newest):
     found = facts(log)
     status, reason = show_end(args, log, found)
     show_trace(args, found)
+    if wrote:
+        print("files: %d in %s: %s" % (len(wrote), Path(args.out) / "files",
+                                       " ".join(wrote[:8]) + (" ..." if wrote[8:] else "")))
     if found["lost"]:
         reason += "; %d branches are lost: give a larger --volume" % found["lost"]
     return status, reason
@@ -244,7 +288,7 @@ def finish(run_it, words, env):
     """(status, reason) of a whole run, whatever goes wrong in it."""
     try:
         return run_it(words, env)
-    except run.Usage as error:
+    except (run.Usage, given.Unfit) as error:
         return judge.USAGE, str(error)
     except (qemu.Missing, fat.Trouble, OSError) as error:
         return judge.ERROR, str(error)

@@ -7,7 +7,7 @@
 
 #define ENTRY_ADDRESS 0x000FFFFFFFFFF000ull
 #define ENTRY_LARGE   (1ull << 7)
-/* Ignored by the processor: the table below belongs to this space alone. */
+/* Ignored by the processor: the table, or the page, below belongs to this space alone. */
 #define ENTRY_OWN          (1ull << 9)
 #define ENTRY_NX           (1ull << 63)
 #define ENTRIES            512u
@@ -63,14 +63,18 @@ static uint64_t *entry_of(struct address_space *space, uint64_t linear)
 
 static void flush(uint64_t linear)
 {
+#ifdef WAYMARK_HOST
+    (void)linear;
+#else
     __asm__ volatile("invlpg (%0)" : : "r"(linear) : "memory");
+#endif
 }
 
 static bool map_at(uint64_t *entry, uint64_t linear, uint64_t phys, unsigned flags)
 {
     if (!entry)
         return false;
-    *entry = (phys & ENTRY_ADDRESS) | (flags & 0xFFF & ~(unsigned)PAGE_PAT) |
+    *entry = (phys & ENTRY_ADDRESS) | (flags & 0xFFF & ~(unsigned)PAGE_PAT) | ENTRY_OWN |
              (flags & PAGE_NX && cpu_has_nx() ? ENTRY_NX : 0);
     flush(linear);
     return true;
@@ -95,6 +99,50 @@ bool overlay_unmap(struct address_space *space, uint64_t linear)
     *entry = 0;
     flush(linear);
     return true;
+}
+
+/*
+ * The entry of the page, NULL where this space has no table of its own; *level is then the one
+ * above which there is none.
+ */
+static const uint64_t *own_entry(const struct address_space *space, uint64_t linear,
+                                 unsigned *level)
+{
+    const uint64_t *table = table_of(space->cr3);
+
+    for (*level = LEVEL_PML4; *level > 1; (*level)--) {
+        uint64_t entry = table[linear >> LEVEL_SHIFT(*level) & (ENTRIES - 1)];
+
+        if (!(entry & PAGE_PRESENT) || !(entry & ENTRY_OWN))
+            return NULL;
+        table = table_of(entry);
+    }
+    return &table[linear >> LEVEL_SHIFT(1) & (ENTRIES - 1)];
+}
+
+void *overlay_page(const struct address_space *space, uint64_t linear, unsigned *flags)
+{
+    unsigned level;
+    const uint64_t *entry = linear < LOWER_HALF ? own_entry(space, linear, &level) : NULL;
+
+    if (!entry || !(*entry & ENTRY_OWN))
+        return NULL;
+    if (flags)
+        *flags = (*entry & 0xFFF & ~ENTRY_OWN) | (*entry & ENTRY_NX ? PAGE_NX : 0);
+    return table_of(*entry);
+}
+
+uint64_t overlay_next(const struct address_space *space, uint64_t linear, uint64_t end)
+{
+    while (linear < end) {
+        unsigned level;
+        const uint64_t *entry = own_entry(space, linear, &level);
+
+        if (entry && (*entry & ENTRY_OWN))
+            return linear;
+        linear = (linear | ((1ull << LEVEL_SHIFT(level)) - 1)) + 1;
+    }
+    return end;
 }
 
 static void free_own(uint64_t *table, unsigned level)

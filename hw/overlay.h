@@ -20,6 +20,17 @@ bool overlay_map(struct address_space *space, uint64_t linear, uint64_t phys, un
 bool overlay_map_last(struct address_space *space, uint64_t phys, unsigned flags);
 bool overlay_unmap(struct address_space *space, uint64_t linear);
 
+/*
+ * The frame that overlay_map put there, also when its flags lack PAGE_PRESENT, NULL when it put
+ * none: what lies under it in the identity map is nobody's page. *flags are those of the page.
+ */
+void *overlay_page(const struct address_space *space, uint64_t linear, unsigned *flags);
+/*
+ * The first page at or behind linear that has one; end when there is none before. Skips what
+ * has no tables of its own, so that the size of a hole does not matter.
+ */
+uint64_t overlay_next(const struct address_space *space, uint64_t linear, uint64_t end);
+
 /* Gives the copied tables back, not the pages that they map. CR3 must be another's. */
 void overlay_free(struct address_space *space);
 

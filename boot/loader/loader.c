@@ -7,6 +7,7 @@
  * non-executable still lets run. The packed image is linked like any other PE image; this file
  * needs no relocation and has no data of its own.
  */
+#include "boot/loader/calls.h"
 #include "boot/loader/lzma.h"
 
 #include <efi.h>
@@ -33,6 +34,7 @@ static EFI_STATUS unpack_and_call(UINT8 *base, EFI_HANDLE image, EFI_SYSTEM_TABL
 
     if (unpacked == 0)
         return EFI_VOLUME_CORRUPTED;
+    calls_turn(code, unpacked, -1);
     for (UINT8 *bss = code + unpacked; bss < base + packed_memory; bss++)
         *(volatile UINT8 *)bss = 0;
     return ((entry_point)(UINTN)code)(image, table);

@@ -90,6 +90,7 @@ DEEP = {
     "under.[wgent]*": "under.defect",
     "trace.programs": "trace.few, three of its thirteen",
     "trace.f[iu]*": "host.elf, the loader alone",
+    "programs.[rap]*": "programs.served, with the same calls",
     "trace.avx": "trace.few, whose second program faults",
     "profile.split": "profile.small",
     "profile.flat": "profile.small",
@@ -128,8 +129,8 @@ def table(out):
     rows = (unit_entries(out) + style_entries(out) + suite_entries(out) +
             boot_entries(out) + selftest_entries(out) + usage_entries(out) +
             fuzz_entries(out) + trial_entries(out) + build_entries(out) + wtr_entries(out) +
-            trace_entries(out) + profile_entries(out) + gdb_entries(out) +
-            vectors_entries(out) + linux_entries(out))
+            trace_entries(out) + programs_entries(out) + profile_entries(out) +
+            gdb_entries(out) + vectors_entries(out) + linux_entries(out))
     for entry in rows:
         entry.deep = by_name(DEEP, entry.name, "")
         entry.cost = by_name(COSTS, entry.name, entry.cost)
@@ -349,6 +350,14 @@ def trace_entries(out):
     return [Entry("trace." + name, [sys.executable, SYSTEM + "trace_session.py", name, out,
                                     "@"], wants=["^%s: as expected$" % name])
             for name in ("few", "programs", "files", "full", "avx")]
+
+
+def programs_entries(out):
+    """Programs of C libraries and other languages, against the same file on the host."""
+    return [Entry("programs." + name.replace("+", "x"),
+                  [sys.executable, SYSTEM + "programs_session.py", name, out, "@"],
+                  wants=["^(%s: as expected|SKIP: .*)$" % re.escape(name)])
+            for name in ("served", "refused", "c", "c++", "rust", "ada", "pascal")]
 
 
 def profile_entries(out):

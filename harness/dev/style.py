@@ -26,7 +26,8 @@ ASM_LINES = 150
 FUNCTION_LINES = 60         # most; a few may be longer
 FUNCTION_LIMIT = 100        # none may be
 
-COMMENT = {".c": "/*", ".h": "/*", ".def": "/*", ".ld": "/*", ".asm": ";",
+COMMENT = {".c": "/*", ".h": "/*", ".cc": "/*", ".rs": "//", ".adb": "--", ".pas": "{",
+           ".def": "/*", ".ld": "/*", ".asm": ";",
            ".inc": ";", ".py": '"""', ".sh": "#", ".mk": "#", ".gdb": "#", ".yml": "#",
            ".1": '.\\"', ".js": "/*", ".css": "/*", ".html": "<!--"}
 BY_NAME = {"Makefile": ".mk", "run": ".sh", ".clang-format": ".mk", ".gitignore": ".mk"}

@@ -26,7 +26,7 @@ void gdb_machine_registers(const struct gdb_machine *m, struct gdb_registers *r)
     memcpy(r->core, core, sizeof(core));
     memcpy(r->fx, m->program.fpu.bytes, sizeof(r->fx));
     r->fs_base = m->program.fs_base;
-    r->gs_base = 0;
+    r->gs_base = m->program.gs_base;
 }
 
 static void put_registers(struct gdb_machine *m, const struct gdb_registers *r)
@@ -223,6 +223,8 @@ static struct gdb_stop stop_of(struct gdb_machine *m, uint64_t dr6)
         return (struct gdb_stop){GDB_EXITING, (uint8_t)p->code, 0};
     case PROGRAM_FAULTED:
         return fault(m, dr6);
+    case PROGRAM_SIGNALLED:
+        return (struct gdb_stop){GDB_SIGNALLED, (uint8_t)p->signal, 0};
     default:
         return (struct gdb_stop){GDB_LOST, 0, 0};
     }

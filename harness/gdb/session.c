@@ -16,7 +16,7 @@ static struct {
     const struct gdb_line *line;
     struct gdb_machine machine;
     struct gdb gdb;
-    bool no_room;
+    const char *trouble;
 } session;
 
 static bool time_is_up(void)
@@ -24,28 +24,34 @@ static bool time_is_up(void)
     return session.machine.deadline && tsc_read() > session.machine.deadline;
 }
 
-static bool open_program(const char *words, unsigned count)
+/* NULL, or why it cannot be started. */
+static const char *open_program(const char *words, unsigned count)
 {
     static struct elf_plan plan;
+    struct program_start start = harness_program_start(session.with, session.options);
     struct gdb_machine *m = &session.machine;
 
     elf_plan(session.with->file, session.with->file_bytes, session.with->page_bytes, &plan);
+    start.words = words;
+    start.word_count = count;
     m->program.reserved = session.with->reserved;
-    return program_open(&m->program, &plan, session.with->file, words, count);
+    /* The debugger sees a fault before a handler of the program does. */
+    m->program.stops_at_faults = true;
+    return program_open(&m->program, &plan, &start);
 }
 
 static const char *restart(void *context, const char *words, unsigned count,
                            struct gdb_registers *registers)
 {
     struct gdb_machine *m = context;
-    bool good;
+    const char *why;
 
     program_close(&m->program);
-    good = open_program(count ? words : session.options->words,
-                        count ? count : session.options->word_count);
-    if (good)
+    why = open_program(count ? words : session.options->words,
+                       count ? count : session.options->word_count);
+    if (!why)
         gdb_machine_registers(m, registers);
-    return good ? NULL : "the program and its words do not fit into the memory there is";
+    return why;
 }
 
 /* Nothing but the debugger's packets happens here, and it may take its time. */
@@ -74,8 +80,8 @@ static void serve_all(void)
 static uint64_t debug(void *arg)
 {
     (void)arg;
-    session.no_room = !open_program(session.options->words, session.options->word_count);
-    if (!session.no_room)
+    session.trouble = open_program(session.options->words, session.options->word_count);
+    if (!session.trouble)
         serve_all();
     program_close(&session.machine.program);
     return 0;
@@ -99,8 +105,8 @@ void harness_gdb(const struct program_services *services, const struct options *
     if (options->seconds)
         m->deadline = tsc_read() + platform->tsc_khz * 1000 * (uint64_t)options->seconds;
     platform->take_over(debug, NULL);
-    if (session.no_room)
-        out_line("# program trouble: it and its words do not fit into the memory there is");
+    if (session.trouble)
+        out_line("# program trouble: %s", session.trouble);
     else
         out_line("# gdb ended: %s",
                  session.gdb.ended ? "by the debugger or the program" : "its seconds are over");

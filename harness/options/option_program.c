@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* The options that name a program to trace or to start, and the words that it gets. */
+/* The options that name a program to trace or to start, and what it gets. */
 #include "harness/options/option_values.h"
 
 #include "hw/string.h"
@@ -36,28 +36,40 @@ static bool decode_word(char *text)
     return true;
 }
 
-static const char *add_word(struct options *o, const char *value)
+static const char *add_text(char *texts, size_t *bytes, unsigned *count, const char *value)
 {
-    char *to = o->words + o->words_bytes;
+    char *to = texts + *bytes;
 
-    if (strlen(value) + 1 > sizeof(o->words) - o->words_bytes || o->word_count == 64)
+    if (strlen(value) + 1 > OPTION_WORDS_BYTES - *bytes || *count == 64)
         return "less: 64 words of 2000 bytes in all";
     memcpy(to, value, strlen(value) + 1);
     if (!decode_word(to))
         return not_a_byte;
-    o->words_bytes += strlen(to) + 1;
-    o->word_count++;
+    *bytes += strlen(to) + 1;
+    ++*count;
     return NULL;
+}
+
+static const char *add_word(struct options *o, const char *value)
+{
+    return add_text(o->words, &o->words_bytes, &o->word_count, value);
+}
+
+static const char *set_name(char *to, size_t room, const char *value)
+{
+    if (!*value || strlen(value) >= room)
+        return "the name of a file, shorter than that";
+    memcpy(to, value, strlen(value) + 1);
+    return decode_word(to) ? NULL : not_a_byte;
 }
 
 /* The file's name, or what the trace calls it: word 0, by which the program is called. */
 static const char *name_program(struct options *o, char *to, size_t room, const char *value)
 {
-    if (!*value || strlen(value) >= room)
-        return "the name of a file, shorter than that";
-    memcpy(to, value, strlen(value) + 1);
-    if (!decode_word(to))
-        return not_a_byte;
+    const char *wrong = set_name(to, room, value);
+
+    if (wrong)
+        return wrong;
     o->word_count = 0;
     o->words_bytes = 0;
     return add_word(o, value);
@@ -79,6 +91,30 @@ const char *option_set_path(struct options *o, const char *value)
 const char *option_set_arg(struct options *o, const char *value)
 {
     return o->word_count ? add_word(o, value) : "a program= before it";
+}
+
+const char *option_set_env(struct options *o, const char *value)
+{
+    const char *equals = strchr(value, '=');
+
+    if (!equals || equals == value)
+        return "NAME=VALUE";
+    return add_text(o->environment, &o->environment_bytes, &o->environment_count, value);
+}
+
+const char *option_set_files(struct options *o, const char *value)
+{
+    return set_name(o->files, sizeof(o->files), value);
+}
+
+const char *option_set_stdin(struct options *o, const char *value)
+{
+    return set_name(o->input, sizeof(o->input), value);
+}
+
+const char *option_set_cwd(struct options *o, const char *value)
+{
+    return set_name(o->folder, sizeof(o->folder), value);
 }
 
 const char *option_set_under(struct options *o, const char *value)

@@ -78,6 +78,14 @@ const struct option option_table[] = {
            .help = "what the trace calls the program; before arg=; %XX is a byte"),
     OPTION(OTHER, .name = "arg", .values = "WORD", .set = option_set_arg,
            .help = "one more word for the program, as often as needed; %XX is a byte"),
+    OPTION(OTHER, .name = "env", .values = "NAME=VALUE", .set = option_set_env,
+           .help = "a word of its environment, as often as needed; %XX is a byte"),
+    OPTION(OTHER, .name = "files", .values = "NAME", .set = option_set_files,
+           .help = "a tar archive (ustar) of the boot volume: the program's files"),
+    OPTION(OTHER, .name = "stdin", .values = "NAME", .set = option_set_stdin,
+           .help = "a file of the boot volume: its standard input, else empty"),
+    OPTION(OTHER, .name = "cwd", .values = "PATH", .set = option_set_cwd, .otherwise = "/",
+           .help = "its working folder among its files"),
     OPTION(OTHER, .name = "gdb", .values = "PORT", .set = option_set_gdb, GIVEN(gdb_given),
            .help =
                "serve GDB on com1..com4, 0xPORT or mem:0xADDRESS[/STRIDE] instead of tracing "
@@ -113,7 +121,7 @@ const struct option option_table[] = {
         .help =
             "generated programs in oracle.generated and bts.fuzz.programs; few when not given"),
     OPTION(NUMBER, .name = "seed", FIELD(seed), .high = UINT64_MAX, .otherwise = "0",
-           .help = "the first generated program"),
+           .help = "the first generated program; of a traced program's random numbers"),
 
     OPTION(HEADING, .help = "The suite judged by what it must notice"),
     OPTION(CHOICE, .name = "prove", .values = "nothing|defects|policies", FIELD(prove),

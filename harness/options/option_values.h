@@ -15,6 +15,7 @@ bool option_word(const char *text, const char *words, unsigned *value);
 /* The options of these names. */
 option_setter option_set_soak, option_set_profile, option_set_serial, option_set_baud,
     option_set_screen, option_set_gdb, option_set_program, option_set_path, option_set_arg,
-    option_set_under, option_set_under_args;
+    option_set_env, option_set_files, option_set_stdin, option_set_cwd, option_set_under,
+    option_set_under_args;
 
 #endif

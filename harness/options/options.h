@@ -71,6 +71,11 @@ struct options {
     unsigned word_count;          /* the name and the arg=WORDs, %XX decoded, NUL-ended */
     size_t words_bytes;
     char words[OPTION_WORDS_BYTES];
+    unsigned environment_count; /* of env=, decoded as the words are */
+    size_t environment_bytes;
+    char environment[OPTION_WORDS_BYTES];
+    char files[128], input[128]; /* files of the boot volume; empty = none */
+    char folder[128];
     bool crossings, untraced;
     enum option_sample sample;
     bool stacks;

@@ -12,7 +12,9 @@
 #include "harness/check/check.h"
 #include "harness/check/format.h"
 #include "harness/check/out.h"
+#include "harness/program/program_export.h"
 #include "harness/program/program_file.h"
+#include "harness/program/program_print.h"
 #include "harness/program/program_record.h"
 #include "harness/program/program_sample.h"
 #include "harness/suite/suite.h"
@@ -31,6 +33,7 @@ static struct {
     const struct options *options;
     const struct platform *platform;
     struct elf_plan plan;
+    struct program_start start;
     struct program program;
     struct recorder recorder;
     struct bts bts;
@@ -108,17 +111,31 @@ static bool on_timer(struct trap_frame *frame, void *arg)
     return true;
 }
 
-/* What was printed stands in the trace behind the branches that led to it. */
+/* What is recorded next stands in the trace behind the branches that led to it. */
+static void drain(void)
+{
+    bool running = state.traced && bts_running(&state.bts);
+
+    if (!state.traced)
+        return;
+    bts_stop(&state.bts);
+    bts_drain(&state.bts, recorder_sink, recorder(), NULL);
+    if (running)
+        bts_start(&state.bts);
+}
+
+static void on_signal(struct program *p, unsigned number, uint64_t from, uint64_t to)
+{
+    const struct wtr_signal body = {.from = from, .to = to, .number = number};
+
+    drain();
+    recorder_put(recorder(), WTR_SIGNAL, &body, sizeof(body), NULL, 0);
+    p->pause_wanted |= memory_low();
+}
+
 static void on_output(struct program *p, unsigned stream, const uint8_t *bytes, size_t count)
 {
-    if (state.traced) {
-        bool running = bts_running(&state.bts);
-
-        bts_stop(&state.bts);
-        bts_drain(&state.bts, recorder_sink, recorder(), NULL);
-        if (running)
-            bts_start(&state.bts);
-    }
+    drain();
     recorder_output(recorder(), stream, bytes, count);
     p->pause_wanted |= memory_low();
 }
@@ -139,11 +156,11 @@ static bool open_program(void)
 
     state.open = true;
     p->output = on_output;
+    p->signalled = on_signal;
     p->reserved = state.with.reserved;
     p->in_kernel = state.traced && !state.off_os ? on_kernel : NULL;
-    if (!program_open(p, &state.plan, state.with.file, state.options->words,
-                      state.options->word_count))
-        state.trouble = "the program and its words do not fit into the memory there is";
+    state.start = harness_program_start(&state.with, state.options);
+    state.trouble = program_open(p, &state.plan, &state.start);
     return !state.trouble;
 }
 
@@ -253,39 +270,17 @@ static void next_piece(void)
 
 /* --- the whole of it */
 
-static void print_fault(const struct program *p)
-{
-    const struct trap_frame *f = &p->frame;
-    const uint64_t *r = &f->r15;
-
-    out_line("# program fault vector=%lu error=0x%lx rip=0x%lx address=0x%lx", f->vector,
-             f->error, f->rip, p->address);
-    if (p->avx)
-        out_line(
-            "# program AVX is off here: compile without -mavx, -march=native and the like");
-    out_line("# program rax=%lx rbx=%lx rcx=%lx rdx=%lx rsi=%lx rdi=%lx", f->rax, f->rbx,
-             f->rcx, f->rdx, f->rsi, f->rdi);
-    out_line("# program rbp=%lx rsp=%lx rflags=%lx", f->rbp, f->rsp, f->rflags);
-    out_line("# program r15..r8=%lx %lx %lx %lx %lx %lx %lx %lx", r[0], r[1], r[2], r[3], r[4],
-             r[5], r[6], r[7]);
-}
-
 static void print_result(uint64_t ticks)
 {
     const struct program *p = &state.program;
     uint64_t khz = state.platform->tsc_khz ? state.platform->tsc_khz : 1;
 
-    if (p->end == PROGRAM_FAULTED)
-        print_fault(p);
-    else if (p->end == PROGRAM_EXITED)
-        out_line("# program exit=%d", p->code);
-    else
-        out_line("# program killed after %u seconds", state.options->seconds);
+    program_print_end(p, state.options);
     out_line("# program branches=%lu lost=%lu left_out=%lu bytes=%zu pieces=%u calls=%lu",
              recorder()->branches, recorder()->dropped, recorder()->left_out, state.file_bytes,
              state.pieces, p->calls);
     out_line("# program microseconds=%lu with_file=%lu traced=%d",
-             state.program_ticks * 1000 / khz, ticks * 1000 / khz, state.traced);
+             (state.program_ticks * 1000 / khz), (ticks * 1000 / khz), state.traced);
 }
 
 static void print_sampling(void)
@@ -296,6 +291,19 @@ static void print_sampling(void)
              s->samples, s->dropped, s->events, s->asked, s->next_period, s->doubled);
 }
 
+/* Once nothing of it runs any more; the trace is in its file already. */
+static void export_files(void)
+{
+    int count = state.open
+                    ? program_export(&state.program, state.with.begin_file, state.with.append)
+                    : 0;
+
+    if (count < 0)
+        state.trouble = "files.tar cannot be written to the boot volume";
+    else if (count > 0)
+        out_line("# program files=%d", count);
+}
+
 static void run_pieces(void)
 {
     uint64_t start = tsc_read();
@@ -303,7 +311,8 @@ static void run_pieces(void)
     if (state.options->seconds)
         state.deadline =
             start + state.platform->tsc_khz * 1000 * (uint64_t)state.options->seconds;
-    program_file_begin(recorder(), &state.plan, state.options, state.traced || state.sampled);
+    program_file_begin(recorder(), &state.plan, state.options, state.with.epoch,
+                       state.traced || state.sampled);
     do {
         state.pieces++;
         state.platform->take_over(run_piece, NULL);
@@ -320,6 +329,8 @@ static void run_pieces(void)
         print_result(tsc_read() - start);
     if (!state.trouble && state.sampled)
         print_sampling();
+    if (!state.trouble)
+        export_files();
     if (state.open)
         state.platform->take_over(close_program, NULL);
 }

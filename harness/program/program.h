@@ -6,6 +6,7 @@
 #ifndef HARNESS_PROGRAM_PROGRAM_H
 #define HARNESS_PROGRAM_PROGRAM_H
 
+#include "guest/program.h"
 #include "harness/suite/harness.h"
 
 #include <stdbool.h>
@@ -16,6 +17,11 @@
 struct program_services {
     const uint8_t *file; /* the program */
     size_t file_bytes;
+    const uint8_t *files; /* a tar archive with what it may open, or NULL */
+    size_t files_bytes;
+    const uint8_t *input; /* its standard input, or NULL */
+    size_t input_bytes;
+    uint64_t epoch;  /* nanoseconds since 1970; 0 = nobody knows */
     uint8_t *memory; /* for the Debug Store, and for the trace until it is in the file */
     size_t memory_bytes;
     uint64_t page_bytes; /* in the page pool, for the program */
@@ -24,7 +30,13 @@ struct program_services {
     /* Firmware mode: bytes that the file may still grow by, and making it grow. */
     uint64_t (*room)(void);
     bool (*append)(const void *bytes, size_t count);
+    /* Another file, which grows from here on. */
+    bool (*begin_file)(const char *name);
 };
+
+/* What the program is given, by its options and what boot/ brought. */
+struct program_start harness_program_start(const struct program_services *services,
+                                           const struct options *options);
 
 /* NULL when the program can be run, else a line that says why not and the way out. */
 const char *harness_program_check(const struct program_services *services,

@@ -7,11 +7,13 @@
 #include "harness/options/options.h"
 #include "harness/program/program_record.h"
 
-/* File header, IMAGE, TASK, ARGUMENTS; the recorder's memory is empty and large enough. */
+/*
+ * File header, IMAGE, TASK, ARGUMENTS, START; the recorder's memory is empty and large enough.
+ */
 void program_file_begin(struct recorder *r, const struct elf_plan *plan,
-                        const struct options *o, bool traced);
+                        const struct options *o, uint64_t epoch, bool traced);
 
-/* LOST for what was dropped, EXCEPTION, EXIT, END. */
+/* LOST for what was dropped, EXCEPTION, REFUSED, EXIT, END. */
 void program_file_end(struct recorder *r, const struct program *p);
 
 #endif

@@ -185,7 +185,10 @@ HOST_TESTS += test_lzma
 test_lzma_SRCS = $(UNIT)/test_lzma.c boot/loader/lzma.c
 
 # guest/: the loader of programs
-HOST_TESTS += test_elf test_elf_fuzz
+HOST_TESTS += test_elf test_elf_fuzz test_mappings test_files
+test_mappings_SRCS := $(UNIT)/test_mappings.c guest/mappings.c
+test_files_SRCS := $(UNIT)/test_files.c $(addprefix guest/,files_content.c files_tree.c \
+    files_tar.c)
 test_elf_SRCS := $(UNIT)/test_elf.c guest/elf.c
 test_elf_fuzz_SRCS := $(UNIT)/fuzz_elf.c guest/elf.c
 test_elf_fuzz_CFLAGS := -DFUZZ_MAIN

@@ -27,7 +27,7 @@
 /* As PNG's: a transfer that touches line ends or the eighth bit is noticed at once. */
 #define WTR_MAGIC "\x89WTR\r\n\x1a\n"
 #define WTR_MAJOR 1
-#define WTR_MINOR 1 /* 1: samples */
+#define WTR_MINOR 2 /* 1: samples; 2: START, REFUSED, SIGNAL, and their exits */
 
 #define WTR_RECORD_MAX (1u << 20)            /* bytes of the largest record, header included */
 #define WTR_UNKNOWN    0xFFFFFFFFFFFFFFFFull /* a count or an address that nobody knows */
@@ -70,6 +70,9 @@ enum wtr_kind {
     WTR_END,          /* struct wtr_end: nothing follows */
     WTR_SAMPLES,      /* struct wtr_samples, then the samples */
     WTR_SAMPLING,     /* struct wtr_sampling: what became of the sampling; behind its samples */
+    WTR_START,        /* struct wtr_start, then NUL-ended NAME=value words: the environment */
+    WTR_REFUSED,      /* struct wtr_refused: a system call that was not served */
+    WTR_SIGNAL,       /* struct wtr_signal: a handler is entered or left, by no branch */
     WTR_KINDS         /* one more than the last kind of this version */
 };
 
@@ -169,13 +172,38 @@ struct wtr_bytes {
 enum wtr_exit_how {
     WTR_EXIT_CODE,      /* code = status given to exit */
     WTR_EXIT_EXCEPTION, /* code = vector */
-    WTR_EXIT_KILLED     /* from outside; code = 0 */
+    WTR_EXIT_KILLED,    /* from outside; code = 0 */
+    WTR_EXIT_SIGNAL,    /* code = number of the signal that it sent itself */
+    WTR_EXIT_STUCK      /* it waited for what could not come; code = 0 */
 };
 
 struct wtr_exit {
     uint32_t how; /* enum wtr_exit_how */
     int32_t code;
     uint64_t rip; /* last instruction that it began, or WTR_UNKNOWN */
+};
+
+/*
+ * What a run depends on beside program and words; the same again gives the same branches, where
+ * the program does not ask for the time.
+ */
+struct wtr_start {
+    uint64_t seed;  /* of all random numbers that the program got */
+    uint64_t epoch; /* nanoseconds since 1970 when it started; 0 = unknown */
+    uint32_t bytes; /* of the environment, in use; the rest is padding */
+    uint32_t reserved;
+};
+
+struct wtr_refused {
+    uint32_t number; /* of the system call */
+    uint32_t count;
+};
+
+struct wtr_signal {
+    uint64_t from;   /* the last instruction before: one that faulted, or the system call */
+    uint64_t to;     /* the handler; or, with number 0, where it was left for */
+    uint32_t number; /* of the signal */
+    uint32_t reserved;
 };
 
 enum wtr_counted { WTR_COUNTED_INSTRUCTIONS, WTR_COUNTED_BRANCHES };
@@ -246,5 +274,8 @@ _Static_assert(sizeof(struct wtr_samples) == 24, "samples");
 _Static_assert(sizeof(struct wtr_sample) == 24, "sample");
 _Static_assert(sizeof(struct wtr_registers) == 160, "registers");
 _Static_assert(sizeof(struct wtr_sampling) == 48, "sampling");
+_Static_assert(sizeof(struct wtr_start) == 24, "start");
+_Static_assert(sizeof(struct wtr_refused) == 8, "refused");
+_Static_assert(sizeof(struct wtr_signal) == 24, "signal");
 
 #endif

@@ -11,7 +11,7 @@ MAGIC = b"\x89WTR\r\n\x1a\n"
 UNKNOWN = (1 << 64) - 1
 MASK = (1 << 64) - 1
 KINDS = ("branches packed arrives departs lost wrap mode migrate exception image task "
-         "arguments output exit time end samples sampling").split()
+         "arguments output exit time end samples sampling start refused signal").split()
 NUMBER = {name: number for number, name in enumerate(KINDS, 1)}
 
 

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* The loader's unpacker against the xz program, and against damaged files. */
+#include "boot/loader/calls.h"
 #include "boot/loader/lzma.h"
 #include "harness/tests/fakes/unit.h"
 
@@ -133,10 +134,31 @@ static void damaged(void)
     EXPECT_EQ(unpack(packed, 0, out, sizeof(out)), 0);
 }
 
+/* Bytes in which much looks like a call: every one comes back, and nothing behind the end. */
+static void calls_come_back(void)
+{
+    static const uint8_t likely[] = {0xE8, 0xE9, 0x00, 0xFF, 0x7F, 0x80, 0x01, 0xEA};
+    unsigned changed = 0;
+
+    for (unsigned round = 0; round < 200; round++) {
+        size_t count = next_random() % 5000;
+
+        for (size_t i = 0; i < 6000; i++)
+            plain[i] = out[i] = likely[next_random() >> 16 & 7];
+        calls_turn(out, count, 1);
+        changed += memcmp(out, plain, count) != 0;
+        EXPECT(memcmp(out + count, plain + count, 6000 - count) == 0);
+        calls_turn(out, count, -1);
+        EXPECT(memcmp(out, plain, 6000) == 0);
+    }
+    EXPECT(changed > 190);
+}
+
 int main(void)
 {
     RUN(agrees_with_the_program);
     RUN(wrong_headers);
     RUN(damaged);
+    RUN(calls_come_back);
     UNIT_END();
 }

@@ -176,6 +176,16 @@ static void program_words(void)
     EXPECT(!parse("program=a arg=%2"));
     EXPECT(!parse("program=a arg=%00"));
     EXPECT(!parse("program=a arg=%zz"));
+    ASSERT(parse("program=a env=A=b%20c env=B= files=f.tar stdin=in cwd=/a%2Fb seed=9"));
+    EXPECT_EQ(options.environment_count, 2);
+    EXPECT(memcmp(options.environment, "A=b c\0B=", 9) == 0);
+    EXPECT_STR(options.files, "f.tar");
+    EXPECT_STR(options.input, "in");
+    EXPECT_STR(options.folder, "/a/b");
+    EXPECT(!parse("program=a env=A"));
+    EXPECT(!parse("program=a env==b"));
+    EXPECT(!parse("program=a files="));
+    EXPECT(!parse("program=a cwd=%g0"));
     EXPECT(!parse("program="));
     EXPECT(!parse("trace-kib=511"));
 }

@@ -34,15 +34,15 @@ static void check_step(void *context, const struct step *step)
     const struct place *places = audit->session->space.places.items;
     const struct place *from = &places[step->from], *to = &places[step->to];
 
-    audit->branches++;
-    audit->events += step->event;
+    audit->branches += !step->moved;
+    audit->events += step->event && !step->moved;
     audit->unseen += !from->code;
     if (step->run == RUN_BROKEN) {
         audit->broken++;
         tell(audit, step, "no straight way leads there");
     }
     /* Where an exception or interrupt strikes at a branch, the kernel's handler is next. */
-    if (step->event && from->direct && to->image != NO_IMAGE) {
+    if (step->event && !step->moved && from->direct && to->image != NO_IMAGE) {
         audit->wrong_target++;
         tell(audit, step, "went elsewhere than its instruction says");
     }

@@ -46,6 +46,8 @@ static void page_step(void *context, const struct step *step)
     struct page *page = context;
     uint32_t node = calls_step(&page->calls, step);
 
+    if (step->moved)
+        return;
     page->total++;
     if (page->shown == DETAIL_MAX)
         return;

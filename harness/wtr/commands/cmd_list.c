@@ -85,7 +85,7 @@ static void list_step(void *context, const struct step *step)
     struct list *list = context;
     const struct space *space = &list->session->space;
 
-    if (!in_window(list, step->branch->index))
+    if (step->moved || !in_window(list, step->branch->index))
         return;
     if (step->run == RUN_BROKEN)
         text_string(list->text, "# no straight way leads here: branches are missing\n");

@@ -287,7 +287,7 @@ uint32_t calls_step(struct calls *calls, const struct step *step)
 
     catch_up(calls, stack, step);
     node = top(stack)->node;
-    calls->nodes.items[node].branches++;
+    calls->nodes.items[node].branches += !step->moved;
     calls->nodes.items[node].instructions += step->instructions;
     follow(calls, stack, step);
     return node;

@@ -78,10 +78,9 @@ static void finish_step(const struct walk *walk, struct step *step)
                              places[step->begin].address - bias, from->address - bias);
 }
 
-static void take_branch(void *context, const struct branch *branch)
+static void take_step(struct walk *walk, const struct branch *branch, bool moved)
 {
-    struct walk *walk = context;
-    struct step step = {.branch = branch};
+    struct step step = {.branch = branch, .moved = moved};
     struct lane *lane;
     uint32_t process;
 
@@ -97,6 +96,11 @@ static void take_branch(void *context, const struct branch *branch)
     finish_step(walk, &step);
     lane->at = step.to;
     walk->flow->step(walk->context, &step);
+}
+
+static void take_branch(void *context, const struct branch *branch)
+{
+    take_step(context, branch, false);
 }
 
 static void last_step(struct walk *walk, uint32_t task, uint64_t rip)
@@ -130,6 +134,14 @@ static void take_event(void *context, const struct event *event)
         last_step(walk, space_task(walk->space, event->task), event->exit.rip);
     if (walk->flow->event)
         walk->flow->event(walk->context, event);
+    if (event->kind == WTR_SIGNAL)
+        take_step(walk,
+                  &(struct branch){.from = event->signal.from,
+                                   .to = event->signal.to,
+                                   .index = event->index,
+                                   .task = event->task,
+                                   .cpu = event->cpu},
+                  true);
 }
 
 void flow_walk(struct space *space, const struct flow *flow, uint32_t only_task, void *context)

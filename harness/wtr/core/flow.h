@@ -24,6 +24,7 @@ struct step {
     uint32_t from;               /* place; NO_PLACE in a last step whose end is not known */
     uint32_t to;                 /* place; NO_PLACE in a last step */
     enum run run;
+    bool moved;            /* no branch: the kernel entered or left a handler of a signal */
     bool event;            /* from is where an exception or interrupt came, not a branch */
     uint64_t instructions; /* that ran, as far as known */
 };

@@ -33,6 +33,9 @@ static const struct {
     [WTR_END] = {"end", sizeof(struct wtr_end)},
     [WTR_SAMPLES] = {"samples", sizeof(struct wtr_samples)},
     [WTR_SAMPLING] = {"sampling", sizeof(struct wtr_sampling)},
+    [WTR_START] = {"start", sizeof(struct wtr_start)},
+    [WTR_SIGNAL] = {"signal", sizeof(struct wtr_signal)},
+    [WTR_REFUSED] = {"refused", sizeof(struct wtr_refused)},
 };
 
 const char *record_name(unsigned kind)
@@ -178,6 +181,8 @@ bool record_sound(const struct wtr_record *record)
         return ((const struct wtr_bytes *)fixed)->bytes <= tail;
     case WTR_SAMPLES:
         return samples_sound(fixed, tail);
+    case WTR_START:
+        return ((const struct wtr_start *)fixed)->bytes <= tail;
     default:
         return true;
     }
@@ -250,6 +255,9 @@ void record_visit(const struct wtr_record *record, uint64_t *index,
     case WTR_ARRIVES ... WTR_TIME:
     case WTR_SAMPLES:
     case WTR_SAMPLING:
+    case WTR_START:
+    case WTR_REFUSED:
+    case WTR_SIGNAL:
         visit_event(record, *index, visitor, context);
         break;
     }

@@ -56,9 +56,11 @@ struct event {
         struct wtr_exit exit;
         struct wtr_samples samples;
         struct wtr_sampling sampling;
+        struct wtr_start start;
+        struct wtr_refused refused;
+        struct wtr_signal signal;
     };
-    const uint8_t
-        *tail; /* IMAGE: segments; TASK: name with NUL; ARGUMENTS, OUTPUT, SAMPLES: bytes */
+    const uint8_t *tail; /* IMAGE: segments; TASK: name with NUL; others: bytes */
     const uint8_t *build_id;
     const char *path; /* IMAGE: ends in NUL */
 };

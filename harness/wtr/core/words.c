@@ -56,6 +56,11 @@ static void exit_text(const struct event *event, char *out, size_t room)
     else if (event->exit.how == WTR_EXIT_EXCEPTION)
         snprintf(out, room, "task %" PRIu32 " ends by exception %" PRId32, event->task,
                  event->exit.code);
+    else if (event->exit.how == WTR_EXIT_SIGNAL)
+        snprintf(out, room, "task %" PRIu32 " ends by signal %" PRId32, event->task,
+                 event->exit.code);
+    else if (event->exit.how == WTR_EXIT_STUCK)
+        snprintf(out, room, "task %" PRIu32 " waits for what cannot come", event->task);
     else
         snprintf(out, room, "task %" PRIu32 " is killed", event->task);
 }
@@ -88,6 +93,12 @@ void event_text(const struct event *event, char *out, size_t room)
         break;
     case WTR_EXIT:
         exit_text(event, out, room);
+        break;
+    case WTR_SIGNAL:
+        snprintf(out, room,
+                 event->signal.number ? "signal %" PRIu32 " enters %" PRIx64
+                                      : "%.0" PRIu32 "a handler is left for %" PRIx64,
+                 event->signal.number, event->signal.to);
         break;
     case WTR_TIME:
         snprintf(out, room, "tsc %" PRIu64, event->time.tsc);

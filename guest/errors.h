@@ -1,0 +1,35 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* Linux's error numbers, which a program expects negated. */
+#ifndef GUEST_ERRORS_H
+#define GUEST_ERRORS_H
+
+enum program_error {
+    PROGRAM_EPERM = 1,
+    PROGRAM_ENOENT = 2,
+    PROGRAM_ESRCH = 3,
+    PROGRAM_EINTR = 4,
+    PROGRAM_EBADF = 9,
+    PROGRAM_EAGAIN = 11,
+    PROGRAM_ENOMEM = 12,
+    PROGRAM_EACCES = 13,
+    PROGRAM_EFAULT = 14,
+    PROGRAM_EEXIST = 17,
+    PROGRAM_EXDEV = 18,
+    PROGRAM_ENODEV = 19,
+    PROGRAM_ENOTDIR = 20,
+    PROGRAM_EISDIR = 21,
+    PROGRAM_EINVAL = 22,
+    PROGRAM_EMFILE = 24,
+    PROGRAM_ENOTTY = 25,
+    PROGRAM_EFBIG = 27,
+    PROGRAM_ENOSPC = 28,
+    PROGRAM_ESPIPE = 29,
+    PROGRAM_ERANGE = 34,
+    PROGRAM_ENAMETOOLONG = 36,
+    PROGRAM_ENOSYS = 38,
+    PROGRAM_ENOTEMPTY = 39,
+    PROGRAM_EAFNOSUPPORT = 97,
+    PROGRAM_ETIMEDOUT = 110
+};
+
+#endif
