@@ -7,6 +7,7 @@
 #define _GNU_SOURCE
 #include "harness/tests/fakes/unit.h"
 #include "hw/model/host/host.h"
+#include "hw/model/host/stay.h"
 #include "hw/model/perfmon/perfmon.h"
 
 #include <sys/mman.h>
@@ -22,6 +23,13 @@ static struct model_cpu cpu;
 void machine_save_hidden(struct model_cpu *c)
 {
     (void)c;
+}
+
+/* No other processor is started here. */
+bool apic_command_write(struct model_cpu *cpu, uint64_t value)
+{
+    (void)cpu;
+    return value == 0;
 }
 
 static uint64_t *word(uint64_t physical)

@@ -3,6 +3,7 @@
 #include "harness/tests/fakes/unit.h"
 #include "hw/model/bts/bts.h"
 #include "hw/model/host/host.h"
+#include "hw/model/host/stay.h"
 #include "hw/model/perfmon/perfmon.h"
 
 static struct model_cpu cpu;
@@ -12,6 +13,13 @@ static struct vmcb vmcb;
 void machine_save_hidden(struct model_cpu *unused)
 {
     (void)unused;
+}
+
+/* No other processor is started here. */
+bool apic_command_write(struct model_cpu *cpu, uint64_t value)
+{
+    (void)cpu;
+    return value == 0;
 }
 
 /* Sixteen pairs; the seventeenth branch takes the place of the first. */

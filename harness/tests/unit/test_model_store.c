@@ -9,6 +9,7 @@
 #include "hw/model/bts/bts.h"
 #include "hw/model/emulate/emulate.h"
 #include "hw/model/host/host.h"
+#include "hw/model/host/stay.h"
 #include "hw/model/perfmon/perfmon.h"
 #include "hw/model/trial/defect.h"
 #include "hw/model/trial/feature_gate.h"
@@ -31,6 +32,13 @@ static unsigned interrupts;
 void machine_save_hidden(struct model_cpu *c)
 {
     (void)c;
+}
+
+/* No other processor is started here. */
+bool apic_command_write(struct model_cpu *cpu, uint64_t value)
+{
+    (void)cpu;
+    return value == 0;
 }
 
 static uint64_t *word(uint64_t physical)
