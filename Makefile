@@ -80,6 +80,10 @@ $(OUT)/obj/boot/loader/packed.o: boot/loader/packed.asm $(OUT)/waymark.lzma Make
 	    -DMEMORY_BYTES=0x$$(nm $(OUT)/waymark.elf | sed -n 's/ . __bss_end$$//p') -o $@ $<
 
 # GCC may not make calls of memcpy out of the loader's loops: there is none.
+# What carries out instruction after instruction is worth its space.
+QUICK = $(addprefix emulate/,simple alu operand emulate) processor/walk \
+        $(addprefix host/,step quiet fetch) perfmon/count
+$(QUICK:%=$(OUT)/obj/hw/model/%.o): CFLAGS += -O2
 $(LOADER): CFLAGS += -fno-tree-loop-distribute-patterns
 
 $(OUT)/loader.elf: $(LOADER) boot/loader/loader.ld

@@ -123,7 +123,7 @@ static bool near_return(struct model_cpu *cpu, const struct insn *insn)
     return true;
 }
 
-static bool branch_near(struct model_cpu *cpu, const struct insn *insn)
+bool branch_near(struct model_cpu *cpu, const struct insn *insn)
 {
     uint64_t target;
 

@@ -29,6 +29,8 @@ void deliver_debug_trap(struct model_cpu *cpu, uint64_t dr6_bits, uint64_t from_
 
 /* emulate.c - instructions carried out by software */
 bool is_emulated(const struct insn *insn);
+/* The branch alone: neither counted nor recorded. False: it faults, and nothing has changed. */
+bool branch_near(struct model_cpu *cpu, const struct insn *insn);
 void carry_out(struct model_cpu *cpu, const struct insn *insn);
 bool transfer_to(struct model_cpu *cpu, const struct insn *insn, uint64_t rip);
 uint64_t recorded_address(const struct model_cpu *cpu, uint64_t rip); /* linear */

@@ -100,10 +100,34 @@ void processor_claim(struct model_cpu *cpu)
 
 /* --- the host's only loop */
 
-static bool must_step(const struct model_cpu *cpu)
+static bool must_step(struct model_cpu *cpu)
 {
-    return recording_wanted(cpu) || cpu->perf.live || defect(DEFECT_PMC_RDPMC_ANY_RING) ||
-           cpu->debugctl & (DEBUGCTL_LBR | DEBUGCTL_BTF);
+    return recording_wanted(cpu) || defect(DEFECT_PMC_RDPMC_ANY_RING) ||
+           cpu->debugctl & (DEBUGCTL_LBR | DEBUGCTL_BTF) ||
+           (cpu->perf.live && (cpu->halting || !count_time_alone(cpu)));
+}
+
+/*
+ * The guest by itself. Where time is counted, as watchdogs do, each interrupt is an occasion to
+ * see whether the overflow has come near; and halted time must not count, which stepping knows.
+ */
+static void run_on(struct model_cpu *cpu)
+{
+    struct vmcb_control *control = &cpu->vmcb->control;
+    const uint32_t occasions = INTERCEPT1_INTR | INTERCEPT1_HLT;
+
+    if (cpu->perf.live)
+        control->intercept1 |= occasions;
+    machine_run(cpu);
+    control->intercept1 &= ~occasions;
+    if (control->exit_code == EXIT_HLT) {
+        cpu->halting = true;
+    } else if (control->exit_code == EXIT_INTR) {
+        guest_forget_translations(cpu);
+        take_interrupts(cpu);
+    } else {
+        handle_exit(cpu);
+    }
 }
 
 /* Several steps for one look at the configuration, which the guest may change as it runs. */
@@ -121,8 +145,9 @@ void host_loop(struct model_cpu *cpu)
     for (;;) {
         if (cpu->interrupt_causes)
             interrupt_send(cpu);
-        bool coasting = must_step(cpu) && coast_possible(cpu);
-        bool stepping = must_step(cpu) && !coasting;
+        bool watched = must_step(cpu);
+        bool coasting = watched && coast_possible(cpu);
+        bool stepping = watched && !coasting;
         if (stepping != cpu->stepping) {
             if (stepping)
                 step_begin(cpu);
@@ -131,11 +156,11 @@ void host_loop(struct model_cpu *cpu)
         }
         if (stepping) {
             step_on(cpu);
+            cpu->halting = cpu->halting && cpu->halted;
         } else if (coasting) {
             coast(cpu);
         } else {
-            machine_run(cpu);
-            handle_exit(cpu);
+            run_on(cpu);
         }
     }
 }

@@ -29,6 +29,15 @@ void debug_register_write(struct model_cpu *cpu, unsigned number, uint64_t value
 void step(struct model_cpu *cpu);
 void step_begin(struct model_cpu *cpu);
 void step_end(struct model_cpu *cpu);
+/* Takes what waits for the guest and delivers it; true when something came. */
+bool take_interrupts(struct model_cpu *cpu);
+
+/*
+ * quiet.c - whether only counters look on; then on, as far as it goes without the guest. True
+ * when it stopped only to let interrupts in.
+ */
+bool quiet_wanted(const struct model_cpu *cpu);
+bool quiet_run(struct model_cpu *cpu);
 
 /* coast.c - a kernel that nothing looks at */
 bool coast_possible(const struct model_cpu *cpu);

@@ -46,8 +46,7 @@ static void deliver_interrupt(struct model_cpu *cpu, uint8_t vector, enum event_
     deliver(cpu, &event);
 }
 
-/* Takes what waits for the guest and delivers it; true when something came. */
-static bool take_interrupts(struct model_cpu *cpu)
+bool take_interrupts(struct model_cpu *cpu)
 {
     machine_window(cpu, cpu->vmcb->save.rflags & FLAG_IF);
     bool nmi = cpu->window_nmi, interrupt = cpu->window_vector != WINDOW_NONE;
@@ -141,15 +140,34 @@ static bool code_sum(struct model_cpu *cpu, uint64_t linear, uint64_t bytes, uin
     return true;
 }
 
+/* How many instructions lie before the stop, and where the last of them does. */
+static void measure(struct model_cpu *cpu, struct known_run *run, const struct insn *first)
+{
+    struct insn insn = *first;
+
+    run->last = run->linear;
+    for (run->count = 1; run->last + insn.length != run->stop; run->count++) {
+        run->last += insn.length;
+        if (run->count > SCAN_LIMIT || insn_fetch(cpu, run->last, &insn) != FETCH_DECODED) {
+            run->linear = ~0ull;
+            return;
+        }
+    }
+}
+
 /* find_stop for a whole run, remembered for as long as its code stays the same. */
 static uint64_t find_stop_again(struct model_cpu *cpu, uint64_t linear,
-                                const struct insn *first)
+                                const struct insn *first, const struct known_run **known)
 {
     struct known_run *run = &cpu->runs[linear % RUN_SLOTS];
     uint64_t sum;
 
-    if (cpu->dr7 & 0xFF)
+    *known = run;
+
+    if (cpu->dr7 & 0xFF) {
+        *known = NULL;
         return find_stop(cpu, linear, first, SCAN_LIMIT);
+    }
     if (run->linear == linear && run->mode == guest_mode(cpu) &&
         code_sum(cpu, linear, run->bytes, &sum) && sum == run->sum)
         return run->stop;
@@ -157,8 +175,14 @@ static uint64_t find_stop_again(struct model_cpu *cpu, uint64_t linear,
     /* The instruction at the stop counts too: it is what ends the run. */
     uint64_t bytes = stop - linear + INSN_MAX_BYTES;
     run->linear = ~0ull;
-    if (code_sum(cpu, linear, bytes, &sum))
-        *run = (struct known_run){linear, stop, bytes, sum, (uint8_t)guest_mode(cpu)};
+    if (code_sum(cpu, linear, bytes, &sum)) {
+        *run = (struct known_run){.linear = linear,
+                                  .stop = stop,
+                                  .bytes = bytes,
+                                  .sum = sum,
+                                  .mode = (uint8_t)guest_mode(cpu)};
+        measure(cpu, run, first);
+    }
     return stop;
 }
 
@@ -253,7 +277,8 @@ static void record_repeat(struct model_cpu *cpu, const struct insn *insn, uint64
  * Counts what retired on the straight way from start_rip to where the guest is now. NULL: an
  * instruction that could not be read, which has been left behind or has faulted.
  */
-static bool count_run(struct model_cpu *cpu, uint64_t start_rip, const struct insn *first)
+static bool count_run(struct model_cpu *cpu, uint64_t start_rip, const struct insn *first,
+                      const struct known_run *known)
 {
     uint64_t linear = guest_code_linear(cpu, start_rip), last = linear;
     uint64_t end = guest_code_linear(cpu, cpu->vmcb->save.rip);
@@ -263,6 +288,8 @@ static bool count_run(struct model_cpu *cpu, uint64_t start_rip, const struct in
 
     if (!first)
         return count_plain(cpu, linear, end != linear);
+    if (known && known->linear == linear && known->stop == end && !defect(DEFECT_PMC_REP_TWICE))
+        return count_plain(cpu, known->last, known->count);
     for (insn = *first; linear != end && count < SCAN_LIMIT; count++) {
         last = linear;
         linear += insn.length;
@@ -294,10 +321,11 @@ static void run_plain(struct model_cpu *cpu, enum fetch fetched, const struct in
     /* One emulator compares breakpoints with EIP, base or not, and stops there for ever. */
     bool by_trap = !decoded || guest_code_linear(cpu, 0) != 0;
     cpu->stop_armed = !by_trap;
+    const struct known_run *known = NULL;
     unsigned limit = only_one ? 1 : cpu->perf.live ? count_limit(cpu) : SCAN_LIMIT;
     if (!by_trap)
         cpu->stop_at = limit < SCAN_LIMIT ? find_stop(cpu, linear, insn, limit)
-                                          : find_stop_again(cpu, linear, insn);
+                                          : find_stop_again(cpu, linear, insn, &known);
     /* An instruction that cannot be read has no known end: the processor finds it. */
     if (traps || by_trap)
         save->rflags |= FLAG_TF;
@@ -307,7 +335,7 @@ static void run_plain(struct model_cpu *cpu, enum fetch fetched, const struct in
         guest_forget_translations(cpu);
     if (decoded)
         record_repeat(cpu, insn, linear);
-    if (cpu->perf.live && !count_run(cpu, start_rip, decoded ? insn : NULL)) {
+    if (cpu->perf.live && !count_run(cpu, start_rip, decoded ? insn : NULL, known)) {
         deliver_fault(cpu);
         return;
     }
@@ -355,6 +383,9 @@ void step(struct model_cpu *cpu)
         return;
     if (cpu->halted || take_breakpoint(cpu))
         return;
+    if (quiet_wanted(cpu) && quiet_run(cpu))
+        return;
+    cpu->insn_rip = cpu->vmcb->save.rip;
     if (cpu->perf.armed)
         pebs_before(cpu);
     enum fetch fetched = insn_fetch(cpu, guest_code_linear(cpu, cpu->vmcb->save.rip), &insn);

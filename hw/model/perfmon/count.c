@@ -22,6 +22,8 @@
 #define FIXED_USR        2u
 #define FIXED_INTERRUPT  8u
 #define EVENTS_TO_ARM    3u
+/* An overflow of cycles is near: about a tenth of a second, some ticks of a guest's timer. */
+#define TICKS_NEAR (1ull << 28)
 
 /* --- what a control asks for */
 
@@ -138,6 +140,8 @@ static void add(struct model_cpu *cpu, unsigned counter, uint64_t events)
 {
     uint64_t value = cpu->perf.value[counter] + events;
 
+    if (defect(DEFECT_PMC_LONG_RUN) && (value ^ cpu->perf.value[counter]) >> 16 & 1)
+        value--;
     cpu->perf.value[counter] = value & COUNTER_MASK;
     if (value > COUNTER_MASK)
         overflow(cpu, counter);
@@ -293,4 +297,50 @@ unsigned count_limit(const struct model_cpu *cpu)
             limit = (unsigned)left;
     }
     return limit;
+}
+
+unsigned count_room(const struct model_cpu *cpu)
+{
+    const struct perfmon *perf = &cpu->perf;
+    uint64_t room = ~0u;
+
+    for (unsigned i = 0; i < COUNTERS; i++) {
+        const struct counting *counting = &perf->counting[i];
+
+        if (!(perf->live >> i & 1) || counting->event == COUNT_CYCLES)
+            continue;
+        if (counting->at_least || counting->edge || is_armed(perf, i))
+            return 0;
+        uint64_t left = COUNTER_MASK - perf->value[i];
+        if (ring_counts(counting, guest_cpl(cpu)) && left < room)
+            room = left;
+    }
+    return (unsigned)room;
+}
+
+void count_quietly(struct model_cpu *cpu, const struct retired *r)
+{
+    struct perfmon *perf = &cpu->perf;
+
+    for (unsigned i = 0; i < COUNTERS; i++)
+        if (perf->live >> i & 1 && perf->counting[i].event != COUNT_CYCLES &&
+            ring_counts(&perf->counting[i], r->cpl_before))
+            add(cpu, i, events_of(perf->counting[i].event, r));
+}
+
+bool count_time_alone(struct model_cpu *cpu)
+{
+    struct perfmon *perf = &cpu->perf;
+    const uint8_t every_ring = RING_0 | RINGS_OUTER;
+
+    count_cycles(cpu);
+    for (unsigned i = 0; i < COUNTERS; i++) {
+        const struct counting *counting = &perf->counting[i];
+
+        if (perf->live >> i & 1 &&
+            (counting->event != COUNT_CYCLES || counting->rings != every_ring ||
+             COUNTER_MASK - perf->value[i] < TICKS_NEAR))
+            return false;
+    }
+    return true;
 }

@@ -76,6 +76,12 @@ void perfmon_reset(struct model_cpu *cpu);
 /* False when a policy makes the failed store of a record an exception: cpu->fault is set. */
 bool count_retired(struct model_cpu *cpu, const struct retired *retired);
 bool count_plain(struct model_cpu *cpu, uint64_t linear, unsigned count);
+/* How many may retire of which only the sum is wanted: none of them overflows a counter. */
+unsigned count_room(const struct model_cpu *cpu);
+/* Adds them. */
+void count_quietly(struct model_cpu *cpu, const struct retired *retired);
+/* Nothing but time is counted, in every ring, and no overflow is near. */
+bool count_time_alone(struct model_cpu *cpu);
 /* How many instructions may retire before somebody must look; at least 1. */
 unsigned count_limit(const struct model_cpu *cpu);
 /* Makes written controls count from the next instruction on. */

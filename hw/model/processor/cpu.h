@@ -12,7 +12,7 @@
 #define HOST_STACK_BYTES  16384
 #define TRANSLATION_SLOTS 64
 #define DECODED_SLOTS     2048
-#define RUN_SLOTS         64
+#define RUN_SLOTS         256
 #define WINDOW_NONE       0xFFFFFFFFu
 #define LBR_DEPTH         16
 
@@ -50,6 +50,8 @@ struct decoded {
 /* Straight code from linear to the instruction at stop; sum is over that one too. */
 struct known_run {
     uint64_t linear, stop, bytes, sum;
+    uint64_t last; /* address of the last of count instructions before the stop */
+    unsigned count;
     uint8_t mode; /* enum decode_mode */
 };
 
@@ -98,6 +100,7 @@ struct model_cpu {
     bool coast_over;    /* a kernel on its own has come to where it may leave ring 0 */
     bool shadow;        /* of STI or MOV SS: no interrupt before the next instruction */
     bool halted;        /* waits for an interrupt */
+    bool halting;       /* is about to, while only time is counted */
     bool from_legacy;   /* the instruction being carried out is not 64-bit code */
     bool task_switched; /* it has switched tasks */
     bool branched;      /* the instruction just carried out took a branch */

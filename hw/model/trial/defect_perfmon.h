@@ -16,6 +16,8 @@
     X(PMC_NEAR_ALL, "pmc-near-taken-all", "PMC-04", "near taken branches are also the others") \
     X(PMC_FAULTS, "pmc-faults-counted", "PMC-04", "an instruction that faults counts")         \
     X(PMC_REP_TWICE, "pmc-rep-counted-twice", "PMC-04", "an instruction with REP counts 2")    \
+    X(PMC_LONG_RUN, "pmc-long-run", "PMC-04",                                                  \
+      "an instruction is lost whenever bit 16 of the count changes")                           \
     X(PMC_RINGS_EXCHANGED, "pmc-rings-exchanged", "PMC-05", "OS and USR change places")        \
     X(PMC_OS_IGNORED, "pmc-os-ignored", "PMC-05", "ring 0 counts without OS")                  \
     X(PMC_OVERFLOW_SILENT, "pmc-overflow-silent", "PMC-06", "an overflow sets no status bit")  \
