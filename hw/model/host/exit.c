@@ -6,6 +6,8 @@
 #include "hw/model/perfmon/perfmon.h"
 #include "hw/model/trial/defect.h"
 
+#define OP_MOV_TO_CR 0x22
+
 static void msr_exit(struct model_cpu *cpu)
 {
     bool is_write = cpu->vmcb->control.exit_info1 & 1;
@@ -86,6 +88,22 @@ static void debug_register_exit(struct model_cpu *cpu, bool is_write)
     instruction_done(cpu);
 }
 
+/*
+ * VMRUN refuses a guest; and one emulator exits with the same code when the guest writes a
+ * reserved bit of a control register, which is #GP (SDM Vol. 2, "MOV - Move to/from Control
+ * Registers").
+ */
+static void invalid_exit(struct model_cpu *cpu)
+{
+    struct insn insn;
+    uint64_t linear = guest_code_linear(cpu, cpu->vmcb->save.rip);
+
+    if (insn_fetch(cpu, linear, &insn) != FETCH_DECODED || insn.map != MAP_0F ||
+        insn.opcode != OP_MOV_TO_CR)
+        machine_refused(cpu);
+    raise_at_exit(cpu, VECTOR_GP, 0);
+}
+
 void handle_exit(struct model_cpu *cpu)
 {
     uint64_t code = cpu->vmcb->control.exit_code;
@@ -111,7 +129,9 @@ void handle_exit(struct model_cpu *cpu)
         debug_register_exit(cpu, code >= EXIT_DR_WRITE);
         break;
     case EXIT_INVALID:
-        machine_refused(cpu);
+    case EXIT_INVALID_32:
+        invalid_exit(cpu);
+        break;
     case EXIT_NESTED:
         nested_exit(cpu);
         break;

@@ -28,6 +28,7 @@ static void remember_entry(struct model_cpu *cpu)
                                       .dr6 = save->dr6,
                                       .dr7 = save->dr7,
                                       .event = cpu->vmcb->control.event,
+                                      .cs_base = save->cs.base,
                                       .cs_attributes = save->cs.attributes};
 }
 

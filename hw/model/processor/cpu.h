@@ -65,7 +65,7 @@ struct bare_state {
 
 /* What VMRUN looks at, as it was before the last entry. */
 struct entry_state {
-    uint64_t rip, efer, cr0, cr3, cr4, dr6, dr7, event;
+    uint64_t rip, efer, cr0, cr3, cr4, dr6, dr7, event, cs_base;
     uint16_t cs_attributes;
 };
 

@@ -8,6 +8,8 @@
 #define SERIAL_PORT  0x3F8
 #define SERIAL_READY 0x20
 #define SERIAL_LIMIT 100000
+#define CODE_BYTES   8
+#define DIGITS       "0123456789abcdef"
 
 _Static_assert(offsetof(struct model_cpu, vmcb_physical) == 128, "svm.asm");
 _Static_assert(offsetof(struct model_cpu, host_cr3) == 136, "launch.asm");
@@ -59,7 +61,22 @@ static void put_number(const char *name, uint64_t value)
 {
     put_text(name);
     for (int shift = 60; shift >= 0; shift -= 4)
-        put_character("0123456789abcdef"[value >> shift & 15]);
+        put_character(DIGITS[value >> shift & 15]);
+}
+
+/* The bytes of the instruction at rip, as far as they can be read. */
+static void put_code(struct model_cpu *cpu, uint64_t rip)
+{
+    uint8_t byte;
+    uint64_t linear = guest_code_linear(cpu, rip);
+
+    put_text(" code=");
+    for (unsigned i = 0; i < CODE_BYTES; i++) {
+        if (!guest_read(cpu, linear + i, &byte, 1, ACCESS_FETCH | ACCESS_KEEP_AD))
+            break;
+        put_character(DIGITS[byte >> 4]);
+        put_character(DIGITS[byte & 15]);
+    }
 }
 
 /* The last word on the serial line; nothing else of the machine can be trusted here. */
@@ -73,6 +90,7 @@ _Noreturn void machine_panic(struct model_cpu *cpu, const char *reason, uint64_t
         put_number(" exit=", cpu->vmcb->control.exit_code);
         put_number(" info=", cpu->vmcb->control.exit_info1);
         put_number(",", cpu->vmcb->control.exit_info2);
+        put_code(cpu, cpu->vmcb->save.rip);
     }
     put_text("\r\n");
     machine_shutdown();
@@ -81,12 +99,22 @@ _Noreturn void machine_panic(struct model_cpu *cpu, const char *reason, uint64_t
 _Noreturn void machine_refused(struct model_cpu *cpu)
 {
     struct refusal refusal = refusal_find(&cpu->entry, cpu->physical_bits);
+    struct vmcb_save *save = &cpu->vmcb->save;
 
+    /* An emulator has written over what the guest's memory is found by. */
+    save->cr0 = cpu->entry.cr0;
+    save->cr3 = cpu->entry.cr3;
+    save->cr4 = cpu->entry.cr4;
+    save->efer = cpu->entry.efer;
+    save->cs.attributes = cpu->entry.cs_attributes;
+    save->cs.base = cpu->entry.cs_base;
+    guest_forget_translations(cpu);
     put_text("\r\n# model: VMRUN refuses the guest: ");
     put_text(refusal.field ? refusal.field : "a field not known, CR4");
     put_number("=", refusal.value);
     put_number(" rip=", cpu->entry.rip);
     put_number(" event=", cpu->entry.event);
+    put_code(cpu, cpu->entry.rip);
     put_text("\r\n");
     machine_shutdown();
 }

@@ -111,7 +111,9 @@ enum {
     INTERCEPT2_SKINIT = 1 << 6
 };
 
-#define EXIT_INVALID (~0ull) /* VMRUN found a state that it does not enter */
+/* VMRUN found a state that it does not enter; an emulator writes 32 bits of it. */
+#define EXIT_INVALID    (~0ull)
+#define EXIT_INVALID_32 0xFFFFFFFFull
 enum exit_code {
     EXIT_DR_READ = 0x20,
     EXIT_DR_WRITE = 0x30,
