@@ -46,16 +46,29 @@ class Check:
         self.selected = selected
         self.passed = self.failed = 0
         self.cost = {}              # entry name -> seconds of processor time
+        self.running = set()        # process groups
+        self.stopped = False        # what ends from now on was ended by us
         self.lock = threading.Lock()
 
     def run(self):
         """Everything; the number of failures."""
         self.folder.mkdir(parents=True, exist_ok=True)
         done = {entry.name: threading.Event() for entry in self.selected}
-        with ThreadPoolExecutor(WORKERS) as pool:
-            jobs = [pool.submit(self.one, entry, done) for entry in self.selected]
-        for job in jobs:
-            job.result()
+        pool = ThreadPoolExecutor(WORKERS)
+        jobs = [pool.submit(self.one, entry, done) for entry in self.selected]
+        try:
+            for job in jobs:
+                job.result()
+        except KeyboardInterrupt:
+            self.stopped = True
+            raise
+        finally:
+            # After Ctrl-C nothing may stay behind: each command leads a group of its own.
+            pool.shutdown(wait=False, cancel_futures=True)
+            for pid in list(self.running):
+                os.killpg(pid, signal.SIGKILL)
+            for event in done.values():
+                event.set()
         return self.failed
 
     def one(self, entry, done):
@@ -121,7 +134,9 @@ class Check:
 
         timer = threading.Timer(entry.seconds, stop)
         timer.start()
+        self.running.add(process.pid)
         _, status, usage = os.wait4(process.pid, 0)
+        self.running.discard(process.pid)
         timer.cancel()
         process.returncode = os.waitstatus_to_exitcode(status)
         self.cost[entry.name] = usage.ru_utime + usage.ru_stime
@@ -129,6 +144,8 @@ class Check:
 
     def tell(self, entry, complaints, seconds):
         log = self.folder / (entry.name + ".log")
+        if self.stopped:
+            return
         with self.lock:
             self.passed += not complaints
             self.failed += bool(complaints)
@@ -174,11 +191,21 @@ def main():
         print("no entry matches %s" % args.only)
     started = time.monotonic()
     session = Check(out, selected)
-    session.run()
+    try:
+        session.run()
+    except KeyboardInterrupt:
+        print("interrupted")
+        session.failed += 1
     print("%.0f s, logs in %s" % (time.monotonic() - started, session.folder))
     print("%d passed, %d failed" % (session.passed, session.failed or int(not selected)))
     return 1 if session.failed or not selected else 0
 
 
+def stop(number, frame):
+    """A terminated check must not leave its QEMUs behind."""
+    raise KeyboardInterrupt
+
+
 if __name__ == "__main__":
+    signal.signal(signal.SIGTERM, stop)
     sys.exit(main())
