@@ -59,7 +59,8 @@ all: $(IMAGE)
 DEPS_FIRST = $(filter deps,$(MAKECMDGOALS))
 
 $(OUT)/waymark.elf: $(OBJS) linker.ld
-	$(call say,LINK,$@)$(LD) $(LDFLAGS) -o $@ $(OBJS)
+	$(call say,LINK,$@)$(LD) $(LDFLAGS) --print-gc-sections -o $@ $(OBJS) 2>$(@:.elf=.gc) || \
+	    { cat $(@:.elf=.gc) >&2; exit 1; }
 
 # The image firmware starts is a small loader with the suite in it, packed: boot/loader/.
 $(OUT)/waymark.lzma: $(OUT)/waymark.elf $(OUT)/turn

@@ -89,8 +89,6 @@ enum ds_error bts_drain(struct bts *bts, bts_sink *sink, void *context, size_t *
  */
 enum ds_error bts_drain_some(struct bts *bts, size_t most, bts_sink *sink, void *context,
                              size_t *count);
-/* Copies instead: DS_EIO, and nothing drained, when room is smaller than bts_count. */
-enum ds_error bts_copy_out(struct bts *bts, struct bts_record *to, size_t room, size_t *count);
 
 /* Index back to the base, the wrap mark renewed; old records stay in memory but are gone. */
 enum ds_error bts_reset(struct bts *bts);

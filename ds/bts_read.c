@@ -195,13 +195,6 @@ void bts_copy_sink(void *context, const struct bts_record *records, size_t count
     *to += count;
 }
 
-enum ds_error bts_copy_out(struct bts *bts, struct bts_record *to, size_t room, size_t *count)
-{
-    if (bts_count(bts) > room)
-        return DS_EIO;
-    return bts_drain(bts, bts_copy_sink, &to, count);
-}
-
 enum ds_error bts_reset(struct bts *bts)
 {
     enum ds_error error = begin(bts);

@@ -51,11 +51,3 @@ struct bts_record ds_layout_record_get(const struct ds_layout *layout, const voi
         .flags = word_get(layout, raw, 2),
     };
 }
-
-void ds_layout_record_put(const struct ds_layout *layout, void *raw,
-                          const struct bts_record *record)
-{
-    word_put(layout, raw, 0, record->from);
-    word_put(layout, raw, 1, record->to);
-    word_put(layout, raw, 2, record->flags);
-}

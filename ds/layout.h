@@ -111,12 +111,7 @@ uint64_t ds_layout_get(const struct ds_layout *layout, const void *area, enum ds
 void ds_layout_put(const struct ds_layout *layout, void *area, enum ds_field field,
                    uint64_t value);
 
-/*
- * Translates one raw record; 32-bit words are zero-extended, and cut to 32 bits on the way
- * in.
- */
+/* Translates one raw record; 32-bit words are zero-extended. */
 struct bts_record ds_layout_record_get(const struct ds_layout *layout, const void *raw);
-void ds_layout_record_put(const struct ds_layout *layout, void *raw,
-                          const struct bts_record *record);
 
 #endif

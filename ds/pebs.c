@@ -362,15 +362,3 @@ enum ds_error pebs_set_reset(struct pebs *pebs, unsigned counter, uint64_t reset
     *(volatile uint64_t *)reset_field(pebs->area, counter) = reset;
     return DS_OK;
 }
-
-enum ds_error pebs_get_reset(const struct pebs *pebs, unsigned counter, uint64_t *reset)
-{
-    const struct pebs_counter *c = pebs->area ? find(pebs, counter) : NULL;
-
-    if (!pebs->area)
-        return DS_ESRCH;
-    if (!c)
-        return DS_EINVAL;
-    *reset = c->reset;
-    return DS_OK;
-}

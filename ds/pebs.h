@@ -92,7 +92,6 @@ bool pebs_running(const struct pebs *pebs);
  */
 enum ds_error pebs_set_reset(struct pebs *pebs, unsigned counter, uint64_t reset,
                              const char **why);
-enum ds_error pebs_get_reset(const struct pebs *pebs, unsigned counter, uint64_t *reset);
 
 /* Records that can be read. */
 size_t pebs_count(const struct pebs *pebs);

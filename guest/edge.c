@@ -8,40 +8,22 @@
 
 #define RUN_RING 0xF /* in a nibble of edge.cpl */
 
-/* The clause that says, or leaves open, what the record holds. */
-static const struct {
-    const char *name, *clause;
-} kinds[EDGE_KIND_COUNT] = {
-    [EDGE_JCC] = {"jcc", "GEN-03"},
-    [EDGE_LOOP] = {"loop", "GEN-03"},
-    [EDGE_JMP] = {"jmp", "GEN-03"},
-    [EDGE_JMP_INDIRECT] = {"jmp-indirect", "GEN-03"},
-    [EDGE_CALL] = {"call", "GEN-03"},
-    [EDGE_CALL_INDIRECT] = {"call-indirect", "GEN-03"},
-    [EDGE_RET] = {"ret", "GEN-03"},
-    [EDGE_FAR_JMP] = {"far-jmp", "GEN-03"},
-    [EDGE_FAR_CALL] = {"far-call", "GEN-03"},
-    [EDGE_FAR_RET] = {"far-ret", "GEN-03"},
-    [EDGE_IRET] = {"iret", "GEN-12"},
-    [EDGE_SYSCALL] = {"syscall", "GEN-12"},
-    [EDGE_SYSRET] = {"sysret", "GEN-12"},
-    [EDGE_INT] = {"int", "GEN-11"},
-    [EDGE_INT3] = {"int3", "GEN-11"},
-    [EDGE_EXCEPTION] = {"exception", "GEN-06"},
-    [EDGE_TRAP] = {"trap", "GEN-10"},
-    [EDGE_INTERRUPT] = {"interrupt", "GEN-05"},
-    [EDGE_SYSENTER] = {"sysenter", "GEN-12"},
-    [EDGE_SYSEXIT] = {"sysexit", "GEN-12"},
+static const char *const kind_names[EDGE_KIND_COUNT] = {
+    [EDGE_JCC] = "jcc",           [EDGE_LOOP] = "loop",
+    [EDGE_JMP] = "jmp",           [EDGE_JMP_INDIRECT] = "jmp-indirect",
+    [EDGE_CALL] = "call",         [EDGE_CALL_INDIRECT] = "call-indirect",
+    [EDGE_RET] = "ret",           [EDGE_FAR_JMP] = "far-jmp",
+    [EDGE_FAR_CALL] = "far-call", [EDGE_FAR_RET] = "far-ret",
+    [EDGE_IRET] = "iret",         [EDGE_SYSCALL] = "syscall",
+    [EDGE_SYSRET] = "sysret",     [EDGE_INT] = "int",
+    [EDGE_INT3] = "int3",         [EDGE_EXCEPTION] = "exception",
+    [EDGE_TRAP] = "trap",         [EDGE_INTERRUPT] = "interrupt",
+    [EDGE_SYSENTER] = "sysenter", [EDGE_SYSEXIT] = "sysexit",
 };
-
-const char *edge_clause(enum edge_kind kind)
-{
-    return (unsigned)kind < EDGE_KIND_COUNT && kinds[kind].clause ? kinds[kind].clause : "?";
-}
 
 const char *edge_kind_name(enum edge_kind kind)
 {
-    return (unsigned)kind < EDGE_KIND_COUNT && kinds[kind].name ? kinds[kind].name : "?";
+    return (unsigned)kind < EDGE_KIND_COUNT && kind_names[kind] ? kind_names[kind] : "?";
 }
 
 static uint64_t point_address(const struct guest_place *place, uint8_t point, int32_t value)

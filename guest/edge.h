@@ -100,9 +100,6 @@ size_t edges_resolve(const struct workload *w, const struct guest_place *place,
 /* The first of them, for a workload that begins at this address, and in ring 3 the last. */
 struct expected_edge edge_entry(const struct guest_place *place, uint64_t entry);
 struct expected_edge edge_exit(const struct guest_place *place);
-
-/* "GEN-03" and so on: the clause that a kind of edge stands for. */
-const char *edge_clause(enum edge_kind kind);
 const char *edge_kind_name(enum edge_kind kind);
 
 #endif

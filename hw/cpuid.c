@@ -96,11 +96,6 @@ bool cpu_has_pcid(void)
     return bit(query(LEAF_FEATURES).ecx, FEATURES_ECX_PCID);
 }
 
-bool cpu_has_svm(void)
-{
-    return bit(query(LEAF_EXTENDED_FEATURES).ecx, EXTENDED_ECX_SVM);
-}
-
 bool cpu_has_nx(void)
 {
     return bit(query(LEAF_EXTENDED_FEATURES).edx, EXTENDED_EDX_NX);
@@ -119,11 +114,6 @@ bool cpu_is_netburst(void)
     return (signature >> 8 & 15) == 15 && (signature >> 16 & 0xFFF) == 0 && cpu_has_ds();
 }
 
-bool cpu_has_rtm(void)
-{
-    return bit(query(LEAF_STRUCTURED_FEATURES).ebx, STRUCTURED_EBX_RTM);
-}
-
 bool cpu_has_smep(void)
 {
     return bit(query(LEAF_STRUCTURED_FEATURES).ebx, STRUCTURED_EBX_SMEP);
@@ -139,21 +129,9 @@ bool cpu_has_la57(void)
     return bit(query(LEAF_STRUCTURED_FEATURES).ecx, STRUCTURED_ECX_LA57);
 }
 
-bool cpu_has_bus_lock_detect(void)
-{
-    return bit(query(LEAF_STRUCTURED_FEATURES).ecx, STRUCTURED_ECX_BUS_LOCK_DETECT);
-}
-
 unsigned cpu_linear_bits(void)
 {
     return cpu_has_la57() ? 57 : 48;
-}
-
-unsigned cpu_physical_bits(void)
-{
-    unsigned bits = query(LEAF_ADDRESS_SIZES).eax & 0xFF;
-
-    return bits ? bits : 36; /* what a processor without the leaf has */
 }
 
 unsigned cpu_perfmon_version(void)

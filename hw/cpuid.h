@@ -25,20 +25,16 @@ bool cpu_has_dtes64(void); /* 64-bit DS layout in every mode */
 bool cpu_has_ds_cpl(void); /* BTS_OFF_OS and BTS_OFF_USR exist */
 bool cpu_has_pdcm(void);   /* IA32_PERF_CAPABILITIES exists */
 bool cpu_has_x2apic(void);
-bool cpu_has_svm(void);
 bool cpu_has_pcid(void);
-bool cpu_has_rtm(void);
 bool cpu_is_netburst(void); /* family 0FH, and DS exists */
-bool cpu_has_bus_lock_detect(void);
 bool cpu_has_la57(void);
 bool cpu_has_smep(void);
 bool cpu_has_smap(void);
 bool cpu_has_hypervisor(void);
 bool cpu_has_nx(void);
 bool cpu_has_1gib_pages(void);
-bool cpu_has_long_sysenter(void); /* in IA-32e mode as well: one vendor's */
-unsigned cpu_linear_bits(void);   /* 48, or 57 where 5-level paging is enumerated */
-unsigned cpu_physical_bits(void);
+bool cpu_has_long_sysenter(void);   /* in IA-32e mode as well: one vendor's */
+unsigned cpu_linear_bits(void);     /* 48, or 57 where 5-level paging is enumerated */
 unsigned cpu_perfmon_version(void); /* 0 when leaf 0AH is absent */
 /* The version from which FREEZE_PERFMON_ON_PMI freezes by a bit of the status. */
 #define PERFMON_FROZEN_BY_STATUS 4u

@@ -55,11 +55,6 @@ void pmc_identify(struct pmc *out)
     identify_pebs(out);
 }
 
-bool pmc_has_event(const struct pmc *pmc, enum pmc_event event)
-{
-    return event < pmc->perfmon.event_bits && !(pmc->perfmon.events_absent >> event & 1);
-}
-
 bool pmc_exists(const struct pmc *pmc, unsigned counter)
 {
     if (counter < PMC_FIXED)
@@ -217,11 +212,6 @@ int pmc_pebs_enable_write(uint64_t value)
     return msr_write_try(MSR_IA32_PEBS_ENABLE, value);
 }
 
-int pmc_pebs_data_read(uint64_t *value)
-{
-    return msr_read_try(MSR_PEBS_DATA_CFG, value);
-}
-
 int pmc_pebs_data_write(uint64_t value)
 {
     return msr_write_try(MSR_PEBS_DATA_CFG, value);
@@ -242,7 +232,7 @@ void pmc_save(const struct pmc *pmc, struct pmc_state *out)
     if (pmc->has_pebs)
         pmc_pebs_enable_read(&out->pebs_enable);
     if (pmc->pebs_baseline)
-        pmc_pebs_data_read(&out->pebs_data);
+        msr_read_try(MSR_PEBS_DATA_CFG, &out->pebs_data);
 }
 
 void pmc_restore(const struct pmc_state *state)

@@ -60,8 +60,6 @@ struct pmc {
 };
 void pmc_identify(struct pmc *out);
 
-/* Whether an architectural event is enumerated as counting. */
-bool pmc_has_event(const struct pmc *pmc, enum pmc_event event);
 /* Whether leaf 0AH enumerates the counter. */
 bool pmc_exists(const struct pmc *pmc, unsigned counter);
 /* All counters as bits of the global control. */
@@ -116,7 +114,6 @@ int pmc_status_clear(uint64_t value);
 
 int pmc_pebs_enable_read(uint64_t *value);
 int pmc_pebs_enable_write(uint64_t value);
-int pmc_pebs_data_read(uint64_t *value); /* MSR_PEBS_DATA_CFG */
 int pmc_pebs_data_write(uint64_t value);
 
 /*

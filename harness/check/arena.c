@@ -15,17 +15,12 @@ void arena_init(void *memory, size_t bytes)
     end = next + bytes;
 }
 
-size_t arena_left(void)
-{
-    return (size_t)(end - next);
-}
-
 void *arena_alloc(size_t bytes)
 {
     void *memory = next;
 
     bytes = (bytes + 15) & ~(size_t)15;
-    if (bytes > arena_left())
+    if (bytes > (size_t)(end - next))
         return NULL;
     next += bytes;
     memset(memory, 0, bytes);

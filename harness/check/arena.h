@@ -8,6 +8,5 @@
 void arena_init(void *memory, size_t bytes);
 /* Zeroed, aligned to 16; NULL when there is no room. */
 void *arena_alloc(size_t bytes);
-size_t arena_left(void);
 
 #endif

@@ -54,6 +54,11 @@ FORBIDDEN = [(re.compile(pattern), why) for pattern, why in (
 DECLARATION = re.compile(
     r"    (static |const )*((struct|enum|union) \w+|unsigned|bool|char|int|size_t|u?int\d+_t) "
     r"[^()=]*(=.*)?;( /\*.*\*/)?$")
+# Functions that the image does not need: who calls them.
+HOST_CALLS = {"model_defect_count": "docs/defects.md is made with it",
+              "model_policy_count": "docs/defects.md is made with it",
+              "branch_taken": "the host's steps of workloads are judged by it",
+              "session_set_reset": "a driver's call; its tests and fuzzer are on the host"}
 CHECK_HEADINGS = ("Claim:", "How:", "Wrong if:")
 
 
@@ -316,6 +321,17 @@ def dependency_proof(out):
                 yield name, "no dependency file proves what it includes; build first"
 
 
+def dead_code(out):
+    """Functions of ours that nothing in the image calls, by what the linker left out."""
+    left_out = re.compile(r"removing unused section '\.text\.(\w+)' in file '\S*/obj/(\S+)\.o'")
+    found = left_out.findall((out / "waymark.gc").read_text())
+    for name, source in found:
+        if name not in HOST_CALLS:
+            yield source + ".c", "nothing in the image calls %s" % name
+    for name in sorted(set(HOST_CALLS) - {name for name, _ in found}):
+        yield "harness/dev/style.py", "HOST_CALLS has %s, which the image has too" % name
+
+
 def tree():
     """Every text file of the project that git knows or would take."""
     names = subprocess.run(["git", "-C", str(ROOT), "ls-files", "-co", "--exclude-standard"],
@@ -355,6 +371,7 @@ def main():
     found = list(findings(files))
     if args.out:
         found += ["%s:1: %s" % pair for pair in dependency_proof(args.out)]
+        found += ["%s:1: %s" % pair for pair in dead_code(args.out)]
         found += ["%s:1: %s" % pair for pair in kept.findings(args.out / "waymark.elf")]
     for line in found:
         print(line)

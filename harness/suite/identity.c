@@ -10,7 +10,12 @@
 #include "harness/suite/version.h"
 #include "hw/cpuid.h"
 
-static struct identity_item items[IDENTITY_MAX];
+#define IDENTITY_MAX 36
+
+static struct {
+    const char *key;
+    char value[96];
+} items[IDENTITY_MAX];
 static size_t count;
 
 static void add(const char *key, const char *format, ...) __attribute__((format(printf, 2, 3)));
@@ -77,16 +82,6 @@ void identity_print(void)
         add("order", "%lu", suite_state()->options->order);
     if (suite_state()->options->seed)
         add("seed", "%lu", suite_state()->options->seed);
-}
-
-size_t identity_count(void)
-{
-    return count;
-}
-
-const struct identity_item *identity_at(size_t index)
-{
-    return &items[index];
 }
 
 void identity_json(struct json *j)

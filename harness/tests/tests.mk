@@ -24,7 +24,7 @@ DS_SRCS := $(wildcard ds/*.c)
 FAKE_SRCS := $(FAKES)/fake_regs.c $(FAKES)/fake_pebs.c hw/pmc.c
 HOST_TESTS += test_ds_layout test_ds_broker test_ds_setup test_ds_bts test_ds_pmi \
     test_ds_probe
-test_ds_layout_SRCS := $(UNIT)/test_ds_layout.c ds/layout.c ds/reader.c ds/error.c \
+test_ds_layout_SRCS := $(UNIT)/test_ds_layout.c ds/layout.c ds/error.c \
     ds/refusal.c
 test_ds_broker_SRCS := $(UNIT)/test_ds_broker.c $(FAKE_SRCS) $(DS_SRCS)
 test_ds_bts_SRCS := $(UNIT)/test_ds_bts.c $(FAKE_SRCS) $(DS_SRCS)

@@ -40,15 +40,6 @@ struct model_defect {
     const char *description;
 };
 
-/* Counts since the last model_enter() on this processor. */
-struct model_stats {
-    uint64_t exits;      /* world switches out of the guest */
-    uint64_t steps;      /* instructions carried out by software */
-    uint64_t records;    /* records written to the guest's memory */
-    uint64_t events;     /* interrupts and exceptions delivered by software */
-    uint64_t interrupts; /* overflow interrupts requested */
-};
-
 /*
  * Whether model_enter() can work here. Reads CPUID and, where SVM is enumerated, VM_CR
  * (APM Vol. 2, "Enabling SVM"); writes nothing.
@@ -73,16 +64,11 @@ void model_reset_config(void);
  */
 enum model_status model_set(const char *key, const char *value);
 
-/* Position, in its list of values, of the value that a policy has now. */
-unsigned model_policy_current(size_t index);
-
 /* The tables, for listing. A null pointer past the end. */
 size_t model_policy_count(void);
 const struct model_policy *model_policy(size_t index);
 size_t model_defect_count(void);
 const struct model_defect *model_defect(size_t index);
-size_t model_gate_count(void);
-const char *model_gate(size_t index); /* "no-..." */
 
 /*
  * Make the caller a guest; returns running as one. Call at CPL 0 with interrupts off, the
@@ -127,11 +113,5 @@ enum model_status model_stay(const struct model_stay *stay);
 
 /* Whether this processor runs inside the model now. */
 bool model_active(void);
-
-/*
- * The counts of this processor; outside the model those of the one that left last, all zero
- * before the first model_enter().
- */
-const struct model_stats *model_stats(void);
 
 #endif

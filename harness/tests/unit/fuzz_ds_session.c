@@ -5,7 +5,6 @@
  * clang: -fsanitize=fuzzer -DFUZZ; else main feeds random bytes.
  */
 #include "ds/broker.h"
-#include "ds/reader.h"
 #include "ds/session.h"
 #include "harness/tests/fakes/fake_regs.h"
 
@@ -575,24 +574,6 @@ static void run_sessions(void)
     end();
 }
 
-static void run_reader(void)
-{
-    size_t index = next_byte() | next_byte() << 8;
-    unsigned how = next_byte();
-    uint8_t *copy = malloc(input_left + 1);
-    struct reader reader;
-    struct bts_record record;
-
-    memcpy(copy, input, input_left);
-    if (reader_open(&reader, how & 1 ? &ds_layout_32 : &ds_layout_64, copy, input_left, index,
-                    how & 2)) {
-        for (size_t i = 0; i < reader.count; i++)
-            CHECK(reader_oldest(&reader, i, &record) && reader_newest(&reader, i, &record));
-        CHECK(!reader_oldest(&reader, reader.count, &record));
-    }
-    free(copy);
-}
-
 /* Arbitrary bytes as a buffer of any format: each record lies inside, and the walk ends. */
 static void run_pebs_reader(void)
 {
@@ -624,14 +605,9 @@ static void run_pebs_reader(void)
 
 int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t length)
 {
-    unsigned which;
-
     input = bytes;
     input_left = length;
-    which = next_byte() % 16;
-    if (which == 0)
-        run_reader();
-    else if (which == 1)
+    if (next_byte() % 8 == 0)
         run_pebs_reader();
     else
         run_sessions();

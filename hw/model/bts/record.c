@@ -364,7 +364,6 @@ static bool store(struct model_cpu *cpu, const uint64_t words[WORD_COUNT], unsig
         write_field(cpu, &area, FIELD_BASE, index, access);
     if (defect(DEFECT_PEBS_INDEX))
         write_field(cpu, &area, FIELD_PEBS_INDEX, index, access);
-    cpu->stats.records++;
     interrupt_if_due(cpu, &area, place, after);
     return true;
 }

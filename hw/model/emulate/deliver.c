@@ -329,7 +329,6 @@ void deliver(struct model_cpu *cpu, const struct event *event)
 {
     struct event current = *event;
 
-    cpu->stats.events++;
     cpu->shadow = false;
     cpu->halted = false;
     for (;;) {

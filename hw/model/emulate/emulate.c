@@ -277,7 +277,6 @@ void carry_out(struct model_cpu *cpu, const struct insn *insn)
     cpu->shadow = false;
     cpu->branched = false;
     cpu->task_switched = false;
-    cpu->stats.steps++;
     if (software_event(cpu, insn))
         return;
     save->rflags &= ~FLAG_RF;

@@ -373,6 +373,5 @@ bool carry_out_simple(struct model_cpu *cpu, const struct insn *insn)
     cpu->vmcb->save.rip += insn->length;
     cpu->vmcb->save.rflags &= ~FLAG_RF;
     cpu->shadow = false;
-    cpu->stats.steps++;
     return true;
 }

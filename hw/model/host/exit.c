@@ -51,9 +51,6 @@ static void hypercall_exit(struct model_cpu *cpu)
     case HYPERCALL_LEAVE:
         cpu->gpr[RAX] = 0;
         leave_guest(cpu);
-    case HYPERCALL_STATS:
-        cpu->gpr[RAX] = (uintptr_t)&cpu->stats;
-        break;
     default:
         cpu->gpr[RAX] = 0;
     }

@@ -7,7 +7,7 @@
 
 /* RAX and RCX at VMMCALL. */
 #define HYPERCALL_MAGIC 0x57616C6Bu
-enum { HYPERCALL_LEAVE = 1, HYPERCALL_STATS = 2 };
+#define HYPERCALL_LEAVE 1u
 
 /* block.c - the processor in its memory; its tables with four levels */
 struct model_cpu *processor_build(void *memory, uint64_t top_of_ram);

@@ -25,7 +25,6 @@ void instruction_done(struct model_cpu *cpu)
     vmcb->save.rip = guest_long_code(cpu) ? rip : (uint32_t)rip;
     vmcb->save.rflags &= ~FLAG_RF;
     cpu->shadow = false;
-    cpu->stats.steps++;
     if (cpu->perf.live && !count_plain(cpu, guest_code_linear(cpu, start), 1))
         deliver_fault(cpu);
     if (cpu->perf.changed)

@@ -4,13 +4,6 @@
 #include "hw/model/processor/insns.h"
 #include "hw/model/processor/svm.h"
 
-static struct model_stats last_stats;
-
-static void copy_stats(const struct model_stats *from)
-{
-    last_stats = *from;
-}
-
 _Noreturn void leave_guest(struct model_cpu *cpu)
 {
     struct vmcb_save *save = &cpu->vmcb->save;
@@ -20,7 +13,6 @@ _Noreturn void leave_guest(struct model_cpu *cpu)
     cpu->perf.live = 0;
     if (cpu->stepping)
         step_end(cpu);
-    copy_stats(&cpu->stats);
     bare->gdtr = (struct table_register){(uint16_t)save->gdtr.limit, save->gdtr.base};
     bare->idtr = (struct table_register){(uint16_t)save->idtr.limit, save->idtr.base};
     bare->ds = save->ds.selector;
@@ -65,11 +57,4 @@ void model_leave(void)
 {
     if (model_active())
         hypercall(HYPERCALL_LEAVE);
-}
-
-const struct model_stats *model_stats(void)
-{
-    if (!model_active())
-        return &last_stats;
-    return (const struct model_stats *)(uintptr_t)hypercall(HYPERCALL_STATS);
 }

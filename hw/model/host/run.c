@@ -62,5 +62,4 @@ void machine_run(struct model_cpu *cpu)
     cpu->gpr[RSP] = vmcb->save.rsp;
     /* SS.DPL may lag behind after SYSRET on processors; here both always say the same. */
     cpl_set(cpu, vmcb->save.cpl);
-    cpu->stats.exits++;
 }

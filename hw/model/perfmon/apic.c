@@ -120,6 +120,5 @@ void interrupt_send(struct model_cpu *cpu)
     if (mode == LVT_NMI && defect(DEFECT_PMI_AS_FIXED))
         mode = LVT_FIXED;
     perfmon_on_interrupt(cpu, causes);
-    cpu->stats.interrupts++;
     send_to_self(base, mode | ((lvt & 0xFF) ^ (defect(DEFECT_PMI_VECTOR) ? 4 : 0)));
 }

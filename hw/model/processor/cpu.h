@@ -130,7 +130,6 @@ struct model_cpu {
     uint64_t record_count;
     uint64_t random; /* for a defect */
     struct entry_state entry;
-    struct model_stats stats;
 
     /* branch_stack.c */
     uint64_t lbr_select, lbr_top, lbr_from[LBR_DEPTH], lbr_to[LBR_DEPTH];

@@ -129,13 +129,3 @@ enum model_status model_set(const char *key, const char *value)
         return set_pebs(value);
     return MODEL_BAD_NAME;
 }
-
-size_t model_gate_count(void)
-{
-    return GATE_COUNT;
-}
-
-const char *model_gate(size_t index)
-{
-    return index < GATE_COUNT ? gate_names[index] : NULL;
-}

@@ -136,8 +136,3 @@ const struct model_policy *model_policy(size_t index)
 {
     return index < POLICY_COUNT ? &table[index] : NULL;
 }
-
-unsigned model_policy_current(size_t index)
-{
-    return index < POLICY_COUNT ? policy_values[index] : 0;
-}
