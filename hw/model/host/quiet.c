@@ -82,7 +82,6 @@ static bool take_near(struct model_cpu *cpu, const struct insn *insn)
     if (!is_near(insn->class) || insn->lock || !branch_near(cpu, insn))
         return false;
     cpu->vmcb->save.rflags &= ~FLAG_RF;
-    cpu->stats.steps++;
     return true;
 }
 
