@@ -78,8 +78,6 @@ _Noreturn void program_stuck(struct program *p, struct trap_frame *frame, const 
 bool program_fault_signal(struct program *p, struct trap_frame *frame);
 /* Lets pending signals happen; may not return. */
 void program_signals_happen(struct program *p, struct trap_frame *frame);
-/* Whether one of these would be delivered. */
-bool program_signal_waits(const struct program *p, uint64_t mask);
 
 /* guest/program_time.c */
 uint64_t program_now(const struct program *p); /* nanoseconds since it began */

@@ -39,7 +39,8 @@ static bool is_ignored(const struct program *p, unsigned number)
     return handler == IGNORE;
 }
 
-bool program_signal_waits(const struct program *p, uint64_t mask)
+/* Whether one of these would be delivered. */
+static bool signal_waits(const struct program *p, uint64_t mask)
 {
     return p->signals.pending & ~mask;
 }
@@ -184,7 +185,7 @@ static uint64_t suspend(struct program *p, struct trap_frame *f)
     if (f->rsi != sizeof(mask) || !program_read(p, &mask, f->rdi, sizeof(mask)))
         return ERROR(f->rsi == sizeof(mask) ? PROGRAM_EFAULT : PROGRAM_EINVAL);
     mask &= ~UNBLOCKABLE;
-    if (!program_signal_waits(p, mask))
+    if (!signal_waits(p, mask))
         program_stuck(p, f, "rt_sigsuspend");
     s->restored_mask = s->mask;
     s->restore = true;
