@@ -31,6 +31,11 @@ CFLAGS = -std=gnu11 -Oz -g -ffunction-sections -fdata-sections -ffreestanding -f
          -fno-asynchronous-unwind-tables -fno-ident -Wall -Wextra -Werror \
          -Wmissing-prototypes -Wvla -ffile-prefix-map=$(CURDIR)=. \
          -I. -isystem /usr/include/efi -isystem /usr/include/efi/x86_64 -DGNU_EFI_USE_MS_ABI
+# A loop that copies must not become a call: of the function that it is the body of, or, in
+# the loader, of one that is not there.
+NO_CALLS := -fno-tree-loop-distribute-patterns
+CFLAGS += $(shell $(CC) $(NO_CALLS) -E -x c /dev/null >/dev/null 2>&1 && echo $(NO_CALLS) \
+            || echo -fno-builtin)
 LDFLAGS = -nostdlib -shared -Bsymbolic -znocombreloc -znorelro --hash-style=sysv \
           -zpack-relative-relocs --gc-sections --build-id=none --no-undefined -z noexecstack \
           --orphan-handling=error -T linker.ld
@@ -80,12 +85,10 @@ $(OUT)/obj/boot/loader/packed.o: boot/loader/packed.asm $(OUT)/waymark.lzma Make
 	$(call say,NASM,$<)$(NASM) -f elf64 -DPACKED='"$(OUT)/waymark.lzma"' \
 	    -DMEMORY_BYTES=0x$$(nm $(OUT)/waymark.elf | sed -n 's/ . __bss_end$$//p') -o $@ $<
 
-# GCC may not make calls of memcpy out of the loader's loops: there is none.
 # What carries out instruction after instruction is worth its space.
 QUICK = $(addprefix emulate/,simple alu operand emulate) processor/walk \
         $(addprefix host/,step quiet fetch) perfmon/count
 $(QUICK:%=$(OUT)/obj/hw/model/%.o): CFLAGS += -O2
-$(LOADER): CFLAGS += -fno-tree-loop-distribute-patterns
 
 $(OUT)/loader.elf: $(LOADER) boot/loader/loader.ld
 	$(call say,LINK,$@)$(LD) -nostdlib -static --gc-sections --build-id=none \

@@ -16,11 +16,18 @@
 #define TEXT_BYTES 4096 /* far more than all options together need */
 #define PATH_UNITS 260
 
+/* The GUID by which EDK II marks the boot entries that it made. */
+#define MARK_BYTES 16
+
 static const char *sources = "none";
+static char aside[96];
 
 const char *config_sources(void)
 {
-    return sources;
+    static char all[192];
+
+    fmt(all, sizeof(all), "%s%s", sources, aside);
+    return all;
 }
 
 static char raw[TEXT_BYTES + 1]; /* the file as it was read */
@@ -133,6 +140,23 @@ static enum text_kind shell_words(char *text, size_t bytes, bool *from_shell)
     return end == 0 ? TEXT_EMPTY : TEXT_WORDS;
 }
 
+/* What the boot entry passes; what lies around it is set aside, and said so. */
+static enum text_kind passed_words(char *text, size_t bytes)
+{
+    static char name[64];
+    const uint8_t *data = firmware_loaded->LoadOptions;
+    size_t size = firmware_loaded->LoadOptionsSize;
+    size_t wrapped = load_option_unwrap(data, size, name, sizeof(name));
+
+    enum text_kind kind = load_options_text(data + wrapped, size - wrapped, text, bytes);
+
+    if (wrapped)
+        fmt(aside, sizeof(aside), "; the boot entry around them set aside: %s", name);
+    else if (kind == TEXT_BINARY && size != MARK_BYTES)
+        fmt(aside, sizeof(aside), "; %zu bytes of load options set aside, no text", size);
+    return kind;
+}
+
 static bool read_load_options(struct options *options, char *error, size_t error_bytes)
 {
     static char text[TEXT_BYTES + 1], all[64];
@@ -142,8 +166,7 @@ static bool read_load_options(struct options *options, char *error, size_t error
     enum text_kind kind = shell_words(text, sizeof(text), &from_shell);
 
     if (!from_shell && firmware_loaded) {
-        kind = load_options_text(firmware_loaded->LoadOptions, firmware_loaded->LoadOptionsSize,
-                                 text, sizeof(text));
+        kind = passed_words(text, sizeof(text));
         volume_image_name(file_name, sizeof(file_name));
         if (kind == TEXT_WORDS)
             words = skip_program_name(text, file_name);

@@ -52,6 +52,49 @@ enum text_kind load_options_text(const void *data, size_t bytes, char *out, size
     return decode(data, bytes / 2, 2, true, out, out_bytes);
 }
 
+/* Of an EFI_LOAD_OPTION: attributes, size of the paths, then description, paths, data. */
+enum { ENTRY_PATHS_AT = 4, ENTRY_TEXT_AT = 6, PATH_NODE = 4 };
+
+static size_t word_at(const uint8_t *data)
+{
+    return data[0] | (size_t)data[1] << 8;
+}
+
+/* Whole nodes up to one that ends all of them. Source: UEFI, "Device Path Nodes". */
+static bool is_device_path(const uint8_t *data, size_t bytes)
+{
+    while (bytes >= PATH_NODE) {
+        size_t node = word_at(data + 2);
+
+        if (node < PATH_NODE || node > bytes)
+            return false;
+        if ((data[0] & 0x7F) == 0x7F && data[1] == 0xFF)
+            return node == bytes;
+        data += node;
+        bytes -= node;
+    }
+    return false;
+}
+
+size_t load_option_unwrap(const void *data, size_t bytes, char *name, size_t name_bytes)
+{
+    const uint8_t *b = data;
+    size_t text = ENTRY_TEXT_AT, paths;
+
+    if (!data || bytes < ENTRY_TEXT_AT + 2)
+        return 0;
+    while (text + 2 <= bytes && word_at(b + text) != 0)
+        text += 2;
+    paths = word_at(b + ENTRY_PATHS_AT);
+    text += 2;
+    if (text > bytes || paths > bytes - text || !is_device_path(b + text, paths))
+        return 0;
+    if (decode(b + ENTRY_TEXT_AT, (text - ENTRY_TEXT_AT) / 2, 2, true, name, name_bytes) !=
+        TEXT_WORDS)
+        name[0] = 0;
+    return text + paths;
+}
+
 enum text_kind file_text(const void *data, size_t bytes, char *out, size_t out_bytes)
 {
     const uint8_t *b = data;

@@ -23,6 +23,13 @@ enum text_kind {
 /* UTF-16 of an even or odd number of bytes, up to a 0 unit; out is terminated on TEXT_WORDS. */
 enum text_kind load_options_text(const void *data, size_t bytes, char *out, size_t out_bytes);
 
+/*
+ * Some firmware (Dell's) hands over the whole boot entry, an EFI_LOAD_OPTION, in place of the
+ * data in it. Returns where those begin, 0 when the bytes are no such entry; its description
+ * goes to name, empty when it is no ASCII. Source: UEFI, "Load Options".
+ */
+size_t load_option_unwrap(const void *data, size_t bytes, char *name, size_t name_bytes);
+
 /* A file: ASCII, with a byte order mark also UTF-8 or little-endian UTF-16. */
 enum text_kind file_text(const void *data, size_t bytes, char *out, size_t out_bytes);
 

@@ -79,7 +79,8 @@ static _Noreturn void halt(void)
 }
 
 /* The lines are out; what remains is to save them and to leave the machine in good hands. */
-static _Noreturn void stop(void)
+/* The attribute, not the keyword: only that is part of the type that the pointer has. */
+static __attribute__((noreturn)) void stop(void)
 {
     static bool stopping;
 

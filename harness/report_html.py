@@ -320,7 +320,7 @@ def main():
     args = parser.parse_args()
     target = args.output or args.report.with_suffix(".html")
     try:
-        found = json.loads(args.report.read_text(encoding="utf-8"))
+        found = json.loads(args.report.read_text(encoding="utf-8-sig"))
         wrong = schema.errors(found, schema.report_schema())
         if wrong:
             raise ValueError(wrong[0])

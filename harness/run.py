@@ -20,7 +20,7 @@ if __name__ == "__main__":
     sys.path[0] = str(Path(__file__).resolve().parent.parent)
 
 from harness import report_html, wire  # noqa: E402
-from harness.host import (compare, errata, expected, fat, judge, qemu,  # noqa: E402
+from harness.host import (compare, errata, expected, fat, judge, lock, qemu,  # noqa: E402
                           rejudge, report)
 
 FILES = ("report.json", "report.tap", "junit.xml", "report.html", "serial.log", "qemu.log")
@@ -133,6 +133,7 @@ class Run:
         self.firmware = qemu.find_firmware(self.env)
         fat.present()
         self.out.mkdir(parents=True, exist_ok=True)
+        lock.take(self.out)
         for name in FILES:
             (self.out / name).unlink(missing_ok=True)
 
@@ -200,7 +201,7 @@ def conclude(run, parser, ending, started):
     """Judge, write the files, print the summary; the judgement."""
     newest = fat.results(run.volume, run.out / "volume")
     path = newest / "report.json" if newest else None
-    filed = path.read_text(errors="replace") if path and path.is_file() else None
+    filed = path.read_text("utf-8-sig", "replace") if path and path.is_file() else None
     judgement = judge.judge(parser.log, filed, ending,
                             expected.load(profile_name(run, run.accel), run.args.image),
                             run.whole,
@@ -315,7 +316,7 @@ def main(words, env):
         return judgement.status, judgement.reason
     except (Usage, expected.Unknown, rejudge.Unreadable) as error:
         return judge.USAGE, str(error)
-    except (qemu.Missing, fat.Trouble, OSError) as error:
+    except (qemu.Missing, fat.Trouble, lock.Taken, OSError) as error:
         return judge.ERROR, str(error)
     except KeyboardInterrupt:
         return judge.ERROR, "interrupted"

@@ -23,7 +23,7 @@ if __name__ == "__main__":
     sys.path[0] = str(Path(__file__).resolve().parent.parent)
 
 from harness import run, wire  # noqa: E402
-from harness.host import fat, given, judge, qemu  # noqa: E402
+from harness.host import fat, given, judge, lock, qemu  # noqa: E402
 
 FAULT = 1
 FILES = ("trace.wtr", "program.out", "program.err", "serial.log", "qemu.log")
@@ -130,6 +130,7 @@ def prepare(args):
     loadable(args)
     fat.present()
     Path(args.out).mkdir(parents=True, exist_ok=True)
+    lock.take(args.out)
 
 
 def make_volume(args, volume, options=()):
@@ -290,7 +291,7 @@ def finish(run_it, words, env):
         return run_it(words, env)
     except (run.Usage, given.Unfit) as error:
         return judge.USAGE, str(error)
-    except (qemu.Missing, fat.Trouble, OSError) as error:
+    except (qemu.Missing, fat.Trouble, lock.Taken, OSError) as error:
         return judge.ERROR, str(error)
     except KeyboardInterrupt:
         return judge.ERROR, "interrupted"

@@ -10,6 +10,8 @@ Importing this module does nothing, so that a lab's own scripts can use it as it
 import re
 from dataclasses import dataclass, field
 
+from harness.host import capture
+
 LINE_LIMIT = 200
 VERDICTS = ("pass", "skip", "error", "fail")
 NAME = r"[a-z0-9._-]+"
@@ -77,6 +79,7 @@ class Log:
     coverage: dict = None
     comments: list = field(default_factory=list)
     messages: list = field(default_factory=list)
+    foreign: list = field(default_factory=list)     # lines that somebody else wrote
     bail: str = ""
     end: End = None
     faults: list = field(default_factory=list)
@@ -116,13 +119,14 @@ class Parser:
     def __init__(self):
         self.log = Log()
         self.rest = b""
+        self.prefix = None      # what a capture puts before each line
 
     def feed(self, data):
         """Understand every line that is now complete."""
         lines = (self.rest + data).split(b"\n")
         self.rest = lines.pop()
         for line in lines:
-            self.line(line[:-1] if line.endswith(b"\r") else line)
+            self.line(capture.bare(line))
 
     def fault(self, kind, text):
         self.log.faults.append(Fault(kind, text))
@@ -130,9 +134,11 @@ class Parser:
     def line(self, raw):
         """One complete line, its line end removed."""
         log = self.log
-        text = raw.decode("latin-1")
+        text = capture.without(self.prefix, raw.decode("latin-1"))
+        raw = text.encode("latin-1")
         banner = BANNER.search(text)
         if banner:
+            self.prefix = self.prefix or capture.prefix_before(text, banner.start())
             self.banner(banner)
         elif not log.run:
             # The firmware's own output, or an image that could not even begin.
@@ -140,9 +146,16 @@ class Parser:
         elif log.end:
             self.after_end(text, raw)
         elif len(raw) > LINE_LIMIT or not all(32 <= b < 127 for b in raw):
-            self.fault("broken-line", "broken line: " + shown(raw))
+            self.other(text, raw)
         elif text:
             self.known(text, raw)
+
+    def other(self, text, raw):
+        """No line of ours: somebody else's, or one of ours that was damaged."""
+        if capture.is_foreign(text):
+            self.log.foreign.append(shown(raw))
+        else:
+            self.fault("broken-line", "broken line: " + shown(raw))
 
     def banner(self, found):
         log = self.log
@@ -162,7 +175,7 @@ class Parser:
             self.fault("after-end", "output after the end line: " + shown(raw))
 
     def known(self, text, raw):
-        """A line between banner and end: anything that is not ours is a broken line."""
+        """A line between banner and end."""
         log = self.log
         if END.match(text):
             self.end(END.match(text))
@@ -179,7 +192,7 @@ class Parser:
         elif MESSAGE.match(text):
             log.messages.append(MESSAGE.match(text)[1])
         elif not LAVA.match(text) and text != "#":
-            self.fault("broken-line", "broken line: " + shown(raw))
+            self.other(text, raw)
 
     def comment(self, text):
         log = self.log
@@ -307,7 +320,9 @@ class Parser:
 
 def boots(data):
     """A Log for each banner of a capture in which the machine started more than once."""
-    starts = [found.start() for found in re.finditer(rb"waymark format=\d+ run=", data)]
+    # From the beginning of its line on: what stands there before each line belongs to it.
+    starts = [data.rfind(b"\n", 0, found.start()) + 1
+              for found in re.finditer(rb"waymark format=\d+ run=", data)]
     ends = starts[1:] + [len(data)]
     return [parse(data[start:end]) for start, end in zip(starts, ends)]
 

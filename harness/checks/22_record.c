@@ -45,6 +45,7 @@ CHECK("bts.record.fields", MUST, "REC-01 GEN-03", NEED_BTS)
     raw = (const uint64_t *)(uintptr_t)t.base;
     REQUIRE(run, t.count == count, "%zu records, want %zu", t.count, count);
     for (size_t i = 0; i < count; i++, raw += 3) {
+        trace_state_difference(run, raw[0], raw[1], e[i].from, e[i].to);
         EXPECT(run, raw[0] == e[i].from, "record %zu: quadword 0 is %lx, want from %lx", i,
                raw[0], e[i].from);
         EXPECT(run, raw[1] == e[i].to, "record %zu: quadword 1 is %lx, want to %lx", i, raw[1],
@@ -128,8 +129,11 @@ CHECK("bts.record.sign_extended", MUST, "REC-06", NEED_BTS)
     NEED(run, count <= 64, "%s has too many edges", w->name);
     trace_call(&t, (uint64_t(*)(void *))(uintptr_t)(HIGH_WINDOW + (uint64_t)w->entry), NULL);
     REQUIRE(run, t.count == count, "%zu records, want %zu", t.count, count);
-    for (size_t i = 0; i < count; i++)
+    for (size_t i = 0; i < count; i++) {
+        trace_state_difference(run, t.records[i].from, t.records[i].to, edges[i].from,
+                               edges[i].to);
         EXPECT(run, t.records[i].from == edges[i].from && t.records[i].to == edges[i].to,
                "record %zu: %lx -> %lx, want %lx -> %lx", i, t.records[i].from, t.records[i].to,
                edges[i].from, edges[i].to);
+    }
 }

@@ -73,8 +73,11 @@ static const struct record *shown(const struct pair *p, size_t i)
     return (const struct record *)(const void *)(p->tracer->pages[0] + WINDOW) + i;
 }
 
-static const struct interface_config plain = {.bytes = BYTES,
-                                              .flags = INTERFACE_ALLOC | INTERFACE_TRACE};
+#define PLAIN                                                                                  \
+    {                                                                                          \
+        .bytes = BYTES, .flags = INTERFACE_ALLOC | INTERFACE_TRACE                             \
+    }
+static const struct interface_config plain = PLAIN;
 
 CHECK("task.trace.commands", SOFTWARE, "", NEED_BTS | NEED_DS_CPL)
 {
@@ -157,7 +160,7 @@ CHECK("task.trace.errors", SOFTWARE, "", NEED_BTS | NEED_DS_CPL)
 CHECK("task.trace.failed_config", SOFTWARE, "", NEED_BTS | NEED_DS_CPL)
 {
     static const struct interface_config configs[] = {
-        plain,
+        PLAIN,
         {.bytes = 64u << 20, .flags = INTERFACE_ALLOC | INTERFACE_TRACE},
         {.bytes = BYTES, .flags = 0x100},
         {.bytes = BYTES, .flags = INTERFACE_ALLOC | INTERFACE_SIGNAL},

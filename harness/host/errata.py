@@ -6,15 +6,42 @@ profiles with "errata": true accept it.  A signature that no row names gets no a
 """
 
 import json
+import re
 from fnmatch import fnmatchcase
 from pathlib import Path
+
+from harness.host import expected
 
 HERE = Path(__file__).parent
 
 
-def load():
-    """The rows of errata.json."""
-    return json.loads((HERE / "errata.json").read_text())["errata"]
+KEYS = {"ids": list, "processor": str, "signatures": list, "what": str, "checks": list}
+
+
+def wrong(row):
+    """What makes a row unusable, or an empty text."""
+    if not isinstance(row, dict):
+        return "is no object"
+    for key, kind in KEYS.items():
+        if not isinstance(row.get(key), kind) or not row[key]:
+            return "lacks " + key
+    if set(row) - set(KEYS) - {"difference"}:
+        return "has the unknown key " + sorted(set(row) - set(KEYS) - {"difference"})[0]
+    bad = [span for span in row["signatures"]
+           if not re.fullmatch(r"[0-9a-f]{3,8}(-[0-9a-f]{3,8})?", str(span))]
+    return "has the signature %r, LOW-HIGH in hexadecimal is wanted" % bad[0] if bad else ""
+
+
+def load(path=HERE / "errata.json"):
+    """The rows of errata.json; expected.Unknown names what cannot be used."""
+    try:
+        rows = json.loads(path.read_text(encoding="utf-8-sig"))["errata"]
+    except (ValueError, KeyError, TypeError) as error:
+        raise expected.Unknown("%s is no table of errata: %s" % (path.name, error)) from error
+    for number, row in enumerate(rows, 1):
+        if wrong(row):
+            raise expected.Unknown("%s: row %d %s" % (path.name, number, wrong(row)))
+    return rows
 
 
 def signature(report):

@@ -104,6 +104,14 @@ def put(report, known, fresh):
             old[key] = fresh[key]
 
 
+def lend_details(log, report):
+    """What a check said on the wire is evidence, also where the image's file has none of it."""
+    said = {result.name: result.detail for result in log.results if result.detail}
+    for check in report["checks"]:
+        if check["verdict"] in ("fail", "error") and check["name"] in said:
+            check.setdefault("evidence", {}).setdefault("detail", said[check["name"]])
+
+
 def disagreements(log, report):
     """Where the image's file and the serial log tell different stories of one run."""
     if report["run_id"] != log.run:
@@ -172,6 +180,7 @@ def judge(log, filed, ending, profile, whole=True, strict_skip=False):
             problems.append(wrong)
     if not log.end or log.end.verdict == "abort" or wrong:
         unfinished(report, log, ending)
+    lend_details(log, report)
     return weigh(Judgement(report, PASS, "", "serial" if wrong else "image", problems, notes),
                  log, profile, whole, strict_skip)
 

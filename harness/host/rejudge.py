@@ -23,7 +23,7 @@ def load(path):
     path = Path(path)
     path = path / "report.json" if path.is_dir() else path
     try:
-        found = json.loads(path.read_text(encoding="utf-8"))
+        found = json.loads(path.read_text(encoding="utf-8-sig"))
     except OSError as error:
         raise Unreadable("%s: %s" % (path, error.strerror)) from error
     except (ValueError, RecursionError) as error:

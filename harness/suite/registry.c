@@ -73,6 +73,33 @@ size_t registry_init(const struct options *options)
     return selected;
 }
 
+static bool names_some(const char *glob)
+{
+    for (size_t i = 0; i < total; i++)
+        if (glob_list_match(glob, results[i].check->name))
+            return true;
+    return false;
+}
+
+bool registry_unknown(const char *globs, char *text, size_t bytes)
+{
+    size_t used = 0;
+
+    for (;; globs++) {
+        if (*globs && *globs != ',') {
+            if (used + 1 < bytes)
+                text[used++] = *globs;
+            continue;
+        }
+        text[used] = 0;
+        if (used > 0 && !names_some(text))
+            return true;
+        if (!*globs)
+            return false;
+        used = 0;
+    }
+}
+
 size_t registry_total(void)
 {
     return total;

@@ -74,15 +74,18 @@ static void list_checks(void)
 bool harness_begin(void)
 {
     size_t planned = registry_init(suite_state()->options);
+    char unknown[OPTION_TEXT_BYTES];
 
     if (!report_init(suite_state()->platform)) {
         harness_usage(suite_state()->platform, "not enough memory for the report");
         return false;
     }
-    if (planned == 0) {
+    /* Of several patterns, too, one that names nothing is a mistake that would pass unseen. */
+    if (registry_unknown(suite_state()->options->run, unknown, sizeof(unknown)) ||
+        planned == 0) {
         print_banner();
-        out_line("waymark: run=%s matches none of the %zu checks; list=1 prints them",
-                 suite_state()->options->run, registry_total());
+        out_line("waymark: run=%s matches none of the %zu checks; list=1 prints them", unknown,
+                 registry_total());
         suite_print_end(&(struct tally){0}, "usage");
         return false;
     }

@@ -56,6 +56,40 @@ static void binary_is_left_alone(void)
     EXPECT_EQ(load_options_text(ascii, sizeof(ascii), out, sizeof(out)), TEXT_BINARY);
 }
 
+/* Attributes, size of the paths, description, one node and the end, then the data. */
+static size_t boot_entry(uint8_t *to, const char *data)
+{
+    static const uint8_t path[] = {4, 4, 8, 0, 'x', 0, 0, 0, 0x7F, 0xFF, 4, 0};
+    size_t used = 6;
+
+    memset(to, 0, used);
+    to[0] = 1;
+    to[4] = sizeof(path);
+    used += wide(to + used, "Waymark stick");
+    memcpy(to + used, path, sizeof(path));
+    used += sizeof(path);
+    return used + wide(to + used, data);
+}
+
+static void whole_boot_entry(void)
+{
+    uint8_t data[160];
+    char name[20];
+    size_t bytes = boot_entry(data, "soak=1"), at;
+
+    at = load_option_unwrap(data, bytes, name, sizeof(name));
+    EXPECT_STR(name, "Waymark stick");
+    EXPECT_EQ(load_options_text(data + at, bytes - at, out, sizeof(out)), TEXT_WORDS);
+    EXPECT_STR(out, "soak=1");
+    /* Cut anywhere before its data it is none, and so are paths that do not end. */
+    for (size_t i = 0; i < at; i++)
+        EXPECT_EQ(load_option_unwrap(data, i, name, sizeof(name)), 0);
+    data[at - 3] = 0;
+    EXPECT_EQ(load_option_unwrap(data, bytes, name, sizeof(name)), 0);
+    bytes = wide(data, "run=bts.* exit=debug");
+    EXPECT_EQ(load_option_unwrap(data, bytes, name, sizeof(name)), 0);
+}
+
 static void nothing_at_all(void)
 {
     uint8_t data[16];
@@ -143,6 +177,7 @@ int main(void)
     RUN(utf16_text);
     RUN(what_follows_the_end_is_ignored);
     RUN(binary_is_left_alone);
+    RUN(whole_boot_entry);
     RUN(nothing_at_all);
     RUN(too_long);
     RUN(files);

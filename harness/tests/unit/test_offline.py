@@ -15,7 +15,7 @@ from harness import run
 from harness.host import compare, errata, expected, rejudge
 from harness.tests.fakes import sample
 
-ROOT = Path(__file__).resolve().parents[2]
+ROOT = Path(__file__).resolve().parents[3]
 HASWELL = "000306c3"
 
 
@@ -53,13 +53,17 @@ class Errata(unittest.TestCase):
     def test_only_profiles_that_say_so_accept_it(self):
         self.assertEqual(rejudge.again(native("bts.branch.jmp.ring3"), "qemu").status, 1)
 
+    def declared(self):
+        """Name and body of every check."""
+        text = "".join(path.read_text() for path in sorted(ROOT.glob("harness/checks/*.c")))
+        found = re.findall(r'^CHECK(?:_WITH)?\((?:\w+, \.name = )?"([^"]+)"(.*?)^}', text,
+                           re.M | re.S)
+        self.assertGreater(len(found), 100)
+        return dict(found)
+
     def test_the_table_is_sound(self):
-        declared = [name for path in ROOT.glob("checks/*.c") for name in re.findall(
-            r'\.name\s*=\s*"([^"]+)"', path.read_text())]
-        self.assertGreater(len(declared), 100)
+        declared = self.declared()
         for row in errata.load():
-            self.assertLessEqual(set(row), {"ids", "processor", "signatures", "what", "checks",
-                                            "difference"})
             for span in row["signatures"]:
                 low, high = (int(end, 16) for end in span.split("-"))
                 self.assertTrue(0x600 < low <= high < 0x100000, span)
@@ -67,6 +71,36 @@ class Errata(unittest.TestCase):
                 # Transactions have no check in every build.
                 self.assertTrue(pattern.startswith("bts.rtm.") or any(
                     fnmatchcase(name, pattern) for name in declared), pattern)
+
+    def test_every_row_explains_something(self):
+        """A processor with the erratum, and a check that states what the row waits for."""
+        declared = self.declared()
+        states = re.compile(r"trace_(expect|state_difference|evidence)|expect_")
+        for row in errata.load():
+            for pattern in row["checks"]:
+                names = [name for name in declared if fnmatchcase(name, pattern)]
+                if "difference" in row:
+                    names = [name for name in names if states.search(declared[name])]
+                if not names and pattern.startswith("bts.rtm."):
+                    names = [pattern.replace("*", "abort")]
+                self.assertTrue(names, (row["ids"], pattern))
+                made = native(names[0], signature=row["signatures"][0].partition("-")[0],
+                              difference=row.get("difference", "to"))
+                errata.mark(made, [row])
+                self.assertIn(row["ids"][0], made["checks"][0].get("erratum", ""))
+
+    def test_a_bad_row_is_one_line(self):
+        good = {"ids": ["X1"], "processor": "p", "signatures": ["306c3-306c3"], "what": "w",
+                "checks": ["bts.*"]}
+        for change, words in (({"ids": []}, "row 1 lacks ids"),
+                              ({"checks": "bts.*"}, "lacks checks"),
+                              ({"signatures": ["3-"]}, "has the signature .3-."),
+                              ({"more": 1}, "unknown key more")):
+            with tempfile.TemporaryDirectory() as folder:
+                path = Path(folder) / "errata.json"
+                path.write_text(json.dumps({"errata": [dict(good, **change)]}))
+                with self.assertRaisesRegex(expected.Unknown, words):
+                    errata.load(path)
 
     def test_hypervisors(self):
         report = sample.report()

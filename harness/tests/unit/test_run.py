@@ -12,7 +12,7 @@ import unittest
 from pathlib import Path
 
 from harness import run, wire
-from harness.host import schema
+from harness.host import lock, schema
 from harness.tests.fakes import sample
 
 ROOT = Path(__file__).resolve().parents[3]
@@ -135,6 +135,24 @@ class Runner(unittest.TestCase):
         status, lines = self.run_play("linger", "--leave-timeout", "1")
         self.assertEqual(status, 2)
         self.assertIn("did not stop after its end line", lines[-1])
+
+    def test_one_run_in_a_folder(self):
+        """A second one says who is there, and touches nothing of the first one's."""
+        with tempfile.TemporaryDirectory() as folder:
+            other = subprocess.Popen(
+                [sys.executable, "-c", "import sys, time\nfrom harness.host import lock\n"
+                 "lock.take(sys.argv[1])\nprint('mine', flush=True)\ntime.sleep(60)", folder],
+                stdout=subprocess.PIPE, text=True, cwd=ROOT)
+            try:
+                self.assertEqual(other.stdout.readline(), "mine\n")
+                with self.assertRaisesRegex(lock.Taken, "process %d.*--out" % other.pid):
+                    lock.take(folder)
+            finally:
+                other.kill()
+                other.wait()
+                other.stdout.close()
+            lock.take(folder)
+            lock.take(folder)
 
     def test_abort(self):
         status, lines = self.run_play("abort")

@@ -162,8 +162,30 @@ class SpoiledLog(unittest.TestCase):
         self.expect("after-end", lambda l: l.append("ok 6 - bts.late"))
 
     def test_broken_line(self):
-        for text in ("ok 2 -", "\x01\x02", "x" * 201, "ok 2- a.b", "free text", "Ok 1 - a"):
+        for text in ("ok 2 -", "\x01\x02", "ok 2- a.b", "Ok 1 - a", "bts.wrap.moment",
+                     "1..4x", " # step bts.pmi.threshold", "xx# waymark end run=1"):
             self.expect("broken-line", lambda l, t=text: l.insert(18, t))
+
+    def test_what_a_capture_adds(self):
+        good = sample.lines()
+        for before in ("", "[2026-11-30 09:05:07.123] ", "[    7.25] ",
+                       "Nov 30 09:05:07 lab7| ", "2026-11-30T09:05:07 <4> "):
+            for end in ("\n", "\r\n", "\r\r\n", " \r\n"):
+                lines = [before.replace("7", str(i % 10)) + line for i, line in enumerate(good)]
+                log = wire.parse(sample.NOISE + (end.join(lines) + end).encode())
+                self.assertEqual((log.faults, len(log.results)), ([], 5), (before, end))
+
+    def test_other_speakers(self):
+        for text in ("free text", "x" * 201, "PciBus: resource map 0x80000000",
+                     "\x1b[0mUSB device attached", "conserver: client connected"):
+            lines = sample.lines()
+            lines.insert(18, text)
+            log = wire.parse(("\n".join(lines) + "\n").encode())
+            self.assertEqual((log.faults, len(log.foreign)), ([], 1), text)
+        # With a prefix a damaged line of ours is as damaged as without.
+        lines = ["[%d.5] %s" % (i, line) for i, line in enumerate(sample.lines())]
+        lines[18] = lines[18][:5] + lines[18][9:]
+        self.assertTrue(wire.parse(("\n".join(lines) + "\n").encode()).faults)
 
     def test_long_comment(self):
         self.expect("broken-line", lambda l: l.insert(18, "# " + "x" * 199))
