@@ -28,7 +28,7 @@ struct result {
 
 /* Sorts the linked-in checks and applies run= and skip=. Returns how many are selected. */
 size_t registry_init(const struct options *options);
-size_t registry_total(void);              /* all checks linked in */
+size_t registry_total(void); /* all checks linked in */
 /* The first of a list of patterns that names no check, in text; false when each names one. */
 bool registry_unknown(const char *globs, char *text, size_t bytes);
 size_t registry_selected(void);           /* the plan */
