@@ -154,11 +154,21 @@ def boot(args, env):
     budgets = qemu.Budgets()
     budgets.check, budgets.total = None, args.seconds + 300
     heard = wire.Parser()
-    with qemu.Machine(words, out / "serial.log", out / "qemu.log") as machine:
-        ending = machine.watch(heard, budgets)
-    newest = fat.results(volume, out / "volume")
-    volume.unlink()
+    try:
+        with qemu.Machine(words, out / "serial.log", out / "qemu.log") as machine:
+            ending = watch(machine, heard, budgets)
+        newest = fat.results(volume, out / "volume")
+    finally:
+        volume.unlink(missing_ok=True)
     return heard.finish(), ending, newest
+
+
+def watch(machine, heard, budgets):
+    """How the machine ended.  After Ctrl-C what is on its volume already is still taken."""
+    try:
+        return machine.watch(heard, budgets)
+    except KeyboardInterrupt:
+        return qemu.Ending("interrupted", "interrupted: the trace is what was on the volume")
 
 
 def outputs(data):
@@ -191,6 +201,8 @@ def trouble(log, ending):
     """(status, reason) when the image did not come to trace the program's end, else None."""
     if log.end and log.end.verdict == "usage":
         return judge.USAGE, "; ".join(log.messages)
+    if ending.kind == "interrupted":
+        return judge.ERROR, ending.text
     said = [line[17:] for line in log.comments if line.startswith("program trouble: ")]
     wrong = said + [fault.text for fault in log.faults if fault.kind != "plan"]
     if ending.text or wrong or not log.end:
@@ -270,8 +282,10 @@ def report(args, log, ending, newest):
     """Files and summary; (status, reason)."""
     wrong = trouble(log, ending)
     wrote = given.unpack(newest, Path(args.out))
-    if not fetch(args, newest, "trace.wtr") and not wrong:
-        wrong = judge.ERROR, "there is no trace.wtr on the volume"
+    if not fetch(args, newest, "trace.wtr"):
+        if ending.kind == "interrupted":
+            wrong = judge.ERROR, "interrupted: nothing was traced yet"
+        wrong = wrong or (judge.ERROR, "there is no trace.wtr on the volume")
     if wrong:
         return wrong
     found = facts(log)
@@ -281,6 +295,8 @@ def report(args, log, ending, newest):
         print("files: %d in %s: %s" % (len(wrote), Path(args.out) / "files",
                                        " ".join(wrote[:8]) + (" ..." if wrote[8:] else "")))
     if found["lost"]:
+        # Whatever comes of it is not the whole run.
+        status = max(status, FAULT)
         reason += "; %d branches are lost: give a larger --volume" % found["lost"]
     return status, reason
 

@@ -213,7 +213,7 @@ def full(session):
     with open(program, "ab") as stream:
         stream.truncate(max(room, program.stat().st_size))
     text = session.trace(program, [str(rounds)],
-                         ["--volume", "2", "--option", "trace-kib=512"])
+                         ["--volume", "2", "--option", "trace-kib=512"], 1)
     kinds = {kind: body for kind, _, _, body, _ in wtr_file.read(trace.read_bytes())}
     lost, reason = struct.unpack_from("<QI", kinds["lost"])
     kept = struct.unpack("<QQ", kinds["end"])[1]
@@ -222,6 +222,11 @@ def full(session):
     # The rest is what prints the sum.
     session.same(0 < kept + lost - rounds < 100, True, "%d kept, %d lost" % (kept, lost))
     session.same(re.search(r"(\d+) branches are lost", text)[1], str(lost), "said")
+    for command in ("check", "tree", "fold", "coverage", "lcov", "btrace", "bts", "list"):
+        done = subprocess.run([session.out / "wtr", command, trace], capture_output=True,
+                              text=True, errors="replace", check=False)
+        session.same((done.returncode, "not whole: the recorder lost %d " % lost in done.stderr,
+                      done.stdout.startswith("ok")), (4, True, False), "wtr " + command)
     said = session.trace(session.out / "programs/loop", ["100000000"], ["--seconds", "1"], 1)
     session.same("stopped after 1 seconds" in said, True, said)
     done = subprocess.run([session.out / "wtr", "check", trace], capture_output=True,

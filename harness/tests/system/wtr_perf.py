@@ -34,10 +34,10 @@ def perf(*words, cwd=None, errors=None):
     return done.stdout
 
 
-def export(tools, trace, *words):
+def export(tools, trace, *words, status=0):
     """The trace as perf.data."""
     data = trace.with_suffix(".data" if not words else ".samples")
-    tools.wtr("perf", *words, "-o", data, trace)
+    tools.wtr("perf", *words, "-o", data, trace, status=status)
     return data
 
 
@@ -167,7 +167,7 @@ def gaps(tools):
     made.write_bytes(wtr_file.whole(
         [*head, wtr_file.packed(pairs[:third]), wtr_file.packed(pairs[third:2 * third]),
          wtr_file.lost(12), wtr_file.packed(pairs[2 * third:])], len(pairs)))
-    exported = export(tools, made)
+    exported = export(tools, made, status=4)
     text = perf("script", "-i", exported, "--itrace=be", "-F", "ip,addr",
                 errors="AUX data lost 1 times out of")
     lines = [line for line in text.splitlines() if "code 5" not in line]

@@ -273,9 +273,9 @@ static int step_all(pid_t child, int output)
         signal = WSTOPSIG(status) == SIGTRAP ? 0 : WSTOPSIG(status);
         if (ptrace(PTRACE_GETREGS, child, NULL, &regs) != 0)
             die("PTRACE_GETREGS");
+        /* The way into its handler is recorded as the processor would: from where it struck. */
         if (signal) {
             put_exception(signal, regs.rip);
-            from = 0; /* where a handler begins is no branch of the program */
         } else {
             if (from)
                 judge(from, regs.rip);

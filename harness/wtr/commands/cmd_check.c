@@ -67,8 +67,11 @@ bool command_check(struct session *session)
                 "%s: %" PRIu64 " branches, %" PRIu64 " events among them, %" PRIu64
                 " from code without a file, %" PRIu64 " gaps, %" PRIu64 " breaks, %" PRIu64
                 " wrong targets\n",
-                good ? "ok" : "not ok", audit.branches, audit.events, audit.unseen, audit.lost,
-                audit.broken, audit.wrong_target);
+                !good        ? "not ok"
+                : audit.lost ? "not whole"
+                             : "ok",
+                audit.branches, audit.events, audit.unseen, audit.lost, audit.broken,
+                audit.wrong_target);
     session->partial |= !good;
     return true;
 }

@@ -58,7 +58,8 @@ static void usage(FILE *to)
           "  --as-recorded   perf: programs keep the path of the trace, wherever they are now\n"
           "\nTRACE may be - for standard input.\n"
           "exit status: 0 all is well; 1 the trace is damaged, incomplete or impossible, and\n"
-          "what could be read was shown; 2 the input cannot be used; 3 wrong usage\n",
+          "what could be read was shown; 2 the input cannot be used; 3 wrong usage; 4 the\n"
+          "file is sound, and says that the recorder lost branches\n",
           to);
 }
 
@@ -248,7 +249,7 @@ static enum status perform(const struct command *command, struct session *sessio
     done = command->run(session);
     if (!text_close(&session->text) || !done)
         return STATUS_BAD;
-    return session->partial ? STATUS_PARTIAL : STATUS_GOOD;
+    return session->partial ? STATUS_PARTIAL : session->gaps ? STATUS_GAPS : STATUS_GOOD;
 }
 
 static enum status run(const struct command *command, const struct options *options)
@@ -259,6 +260,7 @@ static enum status run(const struct command *command, const struct options *opti
     session->options = options;
     if (trace_open(&session->trace, options->path)) {
         session->partial = !trace_whole(&session->trace);
+        session->gaps = trace_has_gaps(&session->trace);
         if (space_open(&session->space, &session->trace, options->elf)) {
             session->space.as_recorded = options->as_recorded;
             status = perform(command, session);

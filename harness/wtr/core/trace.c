@@ -199,3 +199,44 @@ bool trace_whole(const struct trace *trace)
     }
     return whole;
 }
+
+struct losses {
+    uint64_t branches, unknown;
+};
+
+static void no_branch(void *context, const struct branch *branch)
+{
+    (void)context;
+    (void)branch;
+}
+
+static void count_lost(void *context, const struct event *event)
+{
+    struct losses *losses = context;
+
+    if (event->kind != WTR_LOST && event->kind != WTR_WRAP)
+        return;
+    if (event->lost.count == WTR_UNKNOWN)
+        losses->unknown++;
+    else
+        losses->branches += event->lost.count;
+}
+
+bool trace_has_gaps(const struct trace *trace)
+{
+    static const struct visitor visitor = {.branch = no_branch, .event = count_lost};
+    struct losses losses = {0};
+
+    /* Gaps that a reader makes up where the file is damaged are told elsewhere. */
+    if (trace->kinds[WTR_LOST] + trace->kinds[WTR_WRAP] == 0)
+        return false;
+    trace_walk(trace, &visitor, &losses);
+    if (losses.unknown)
+        complain("%s: not whole: the recorder lost %" PRIu64 " branches and %" PRIu64
+                 " times an unknown number; see wtr list",
+                 trace->path, losses.branches, losses.unknown);
+    else
+        complain("%s: not whole: the recorder lost %" PRIu64 " branches; see wtr list",
+                 trace->path, losses.branches);
+    return true;
+}

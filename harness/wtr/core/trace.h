@@ -83,7 +83,9 @@ void trace_close(struct trace *trace);
 /* All records in order. A gap shows as a LOST event of an unknown count. */
 void trace_walk(const struct trace *trace, const struct visitor *visitor, void *context);
 
-/* Tells on standard error what is missing; true when nothing is. */
+/* Tells on standard error what of the file is missing; true when nothing is. */
 bool trace_whole(const struct trace *trace);
+/* The same of what the recorder lost; true when it lost something. */
+bool trace_has_gaps(const struct trace *trace);
 
 #endif

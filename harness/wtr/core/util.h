@@ -15,7 +15,8 @@ enum status {
     STATUS_GOOD,
     STATUS_PARTIAL, /* the trace is damaged or incomplete; what could be read was shown */
     STATUS_BAD,     /* nothing could be done with the input */
-    STATUS_USAGE
+    STATUS_USAGE,
+    STATUS_GAPS /* the file is whole, and says that branches are missing from the recording */
 };
 
 void *allocate(size_t count, size_t each); /* zeroed */

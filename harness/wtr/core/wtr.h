@@ -30,6 +30,7 @@ struct session {
     struct space space;
     struct text text;
     bool partial; /* STATUS_PARTIAL is due */
+    bool gaps;    /* STATUS_GAPS is, where nothing worse is */
 };
 
 /* Each writes to session->text; false with a complaint when it could not. */
