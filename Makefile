@@ -163,11 +163,11 @@ under: $(IMAGE)
 	    exit 2; }
 	$(PYTHON) harness/under.py $(UNDER_OPTIONS) $(UNDER) "$(EFI)" -- $(ARGS)
 
-# The words of RUN may hold quotes: the shell takes them from the environment.
+# RUN may hold quotes and dollars: the shell takes it from the environment, as it is.
 linux: $(IMAGE)
 	$(PYTHON) harness/linux.py $(UNDER_OPTIONS) $(if $(KERNEL),--kernel "$(KERNEL)") $(UNDER) \
 	    $(if $(value RUN),--run "$$RUN")
-linux: export RUN := $(value RUN)
+linux: override export RUN := $(value RUN)
 
 # Programs, their branches and what readers should make of them, for other people's tests.
 vectors: $(OUT)/wtr $(OUT)/host/record_ptrace
