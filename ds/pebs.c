@@ -51,7 +51,8 @@ static enum ds_refusal examine_counter(const struct pmc *pmc, const struct pebs_
 {
     if (!pmc_exists(pmc, c->counter) || c->counter >= PMC_FIXED + 4)
         return DS_REFUSED_COUNTER_ABSENT;
-    if (!pmc->pebs_baseline && c->counter >= PEBS_GENERAL_ONLY)
+    if ((!pmc->pebs_baseline && c->counter >= PEBS_GENERAL_ONLY) ||
+        (pmc->pebs_first_only && c->counter))
         return DS_REFUSED_COUNTER_NO_PEBS;
     if (c->counter < PMC_FIXED ? !pmc_event_select(c->event)
                                : !fixed_event(c->counter, c->event))
@@ -132,6 +133,9 @@ static enum ds_refusal examine(const struct ds_area *area, const struct pebs_con
         pebs_format_find(&ds_layout_64, config->pmc->pebs_format), config->groups);
     if (!config->base || config->bytes < buffer.record_bytes)
         return config->base && config->bytes ? DS_REFUSED_TOO_SMALL : DS_REFUSED_NO_BUFFER;
+    /* Also for who may break rules: it would cost the machine. */
+    if (config->pmc->pebs_one_page && config->bytes > 4096)
+        return DS_REFUSED_TOO_LONG;
     if (!config->break_rules)
         refusal = examine_rules(config, buffer.record_bytes);
     if (refusal == DS_REFUSED_NONE)

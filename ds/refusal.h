@@ -31,6 +31,7 @@
     X(RESET_REACH, DS_EINVAL, "the counter reset cannot be written: 31 bits and a sign")       \
     X(NO_RINGS, DS_EINVAL, "neither user nor kernel: nothing would be counted")                \
     X(TOO_SMALL, DS_EINVAL, "the buffer is smaller than two records")                          \
+    X(TOO_LONG, DS_EINVAL, "the buffer is longer than the page that this processor takes")     \
     X(THRESHOLD_OUTSIDE, DS_EINVAL, "the threshold leaves no record behind it")                \
     X(THRESHOLD_CIRCULAR, DS_EINVAL, "a circular buffer with the threshold inside")            \
     X(NO_CPL_FILTER, DS_EOPNOTSUPP, "the processor has no CPL filter")                         \

@@ -2,6 +2,7 @@
 /* Performance counters and PEBS: their registers, by counter. */
 #include "hw/pmc.h"
 
+#include "hw/quirk.h"
 #include "hw/trap.h"
 
 #define NO_REGISTER VECTOR_GP /* as the processor would answer */
@@ -30,13 +31,16 @@ uint64_t pmc_event_select(enum pmc_event event)
 static void identify_pebs(struct pmc *out)
 {
     uint64_t misc = 0;
+    unsigned quirks = cpu_quirks();
 
     out->pebs_format =
         out->capabilities >> PERF_CAP_PEBS_FORMAT_SHIFT & PERF_CAP_PEBS_FORMAT_MASK;
     out->pebs_trap = out->capabilities & PERF_CAP_PEBS_TRAP;
     out->pebs_registers = out->capabilities & PERF_CAP_PEBS_REGISTERS;
     out->pebs_baseline = out->capabilities & PERF_CAP_PEBS_BASELINE;
-    out->has_pebs = cpu_has_ds() && out->perfmon.version &&
+    out->pebs_one_page = quirks & QUIRK_PEBS_ONE_PAGE;
+    out->pebs_first_only = quirks & QUIRK_PEBS_FIRST_ONLY;
+    out->has_pebs = cpu_has_ds() && !(quirks & QUIRK_NO_PEBS) && out->perfmon.version &&
                     msr_read_try(MSR_IA32_MISC_ENABLE, &misc) == 0 &&
                     !(misc & MISC_ENABLE_PEBS_UNAVAILABLE);
     /* Emulators are known to leave the availability bits clear and to implement nothing. */

@@ -54,9 +54,11 @@ struct pmc {
     bool full_width; /* IA32_A_PMCx exist */
     bool has_pebs;   /* DS, perfmon, and IA32_MISC_ENABLE does not say unavailable */
     unsigned pebs_format;
-    bool pebs_trap;      /* a record's IP is that of the next instruction */
-    bool pebs_registers; /* it holds all architectural registers */
-    bool pebs_baseline;  /* every counter can sample; records are adaptive */
+    bool pebs_trap;       /* a record's IP is that of the next instruction */
+    bool pebs_registers;  /* it holds all architectural registers */
+    bool pebs_one_page;   /* a longer buffer hangs the processor */
+    bool pebs_first_only; /* general counter 0 alone can sample */
+    bool pebs_baseline;   /* every counter can sample; records are adaptive */
 };
 void pmc_identify(struct pmc *out);
 

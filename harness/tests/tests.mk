@@ -62,7 +62,7 @@ HOST_TESTS += test_fuzz_shrink
 test_fuzz_shrink_SRCS := $(UNIT)/test_fuzz_shrink.c harness/fuzz/fuzz_shrink.c
 
 HOST_TESTS += test_hw_pmc
-test_hw_pmc_SRCS = $(UNIT)/test_hw_pmc.c hw/pmc.c
+test_hw_pmc_SRCS = $(UNIT)/test_hw_pmc.c hw/pmc.c hw/quirk.c
 
 HOST_TESTS += test_hw_paging
 test_hw_paging_SRCS = $(UNIT)/test_hw_paging.c hw/paging.c

@@ -11,6 +11,7 @@
 #include "hw/msr.h"
 #include "hw/paging.h"
 #include "hw/pmc.h"
+#include "hw/quirk.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -212,6 +213,12 @@ void cpu_perfmon(struct cpu_perfmon *out)
         .fixed_bits = fake.counter_bits,
         .event_bits = 7,
     };
+}
+
+/* A processor without a row in the table. */
+unsigned cpu_quirks(void)
+{
+    return 0;
 }
 
 bool cpu_has_pdcm(void)

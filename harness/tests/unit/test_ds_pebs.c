@@ -220,6 +220,24 @@ static void test_samples(void)
     }
 }
 
+/* One page is all, whoever asks; and only the first counter. */
+static void test_refuses_by_quirk(void)
+{
+    start_with(0);
+    pmc.pebs_one_page = true;
+    config.bytes = 28 * 0x90;
+    EXPECT_EQ(pebs_setup(&pebs, &memory.area, &config, NULL), DS_OK);
+    start_with(0);
+    pmc.pebs_one_page = true;
+    config.bytes = 29 * 0x90;
+    config.break_rules = true;
+    expect_refused(DS_REFUSED_TOO_LONG);
+    start_with(0);
+    pmc.pebs_first_only = true;
+    counters[0].counter = 1;
+    expect_refused(DS_REFUSED_COUNTER_NO_PEBS);
+}
+
 /* Every group at once, made by hand: each is found behind the one before it. */
 static void test_long_record(void)
 {
@@ -444,6 +462,7 @@ int main(void)
     RUN(test_refuses_resets);
     RUN(test_refuses_buffers);
     RUN(test_samples);
+    RUN(test_refuses_by_quirk);
     RUN(test_long_record);
     RUN(test_basic_group);
     RUN(test_period_goes_on);

@@ -6,6 +6,7 @@
 #include "harness/tests/fakes/unit.h"
 #include "hw/cpuid.h"
 #include "hw/pmc.h"
+#include "hw/quirk.h"
 
 #define REGISTERS 64
 
@@ -16,7 +17,8 @@ static struct {
 static unsigned used;
 static uint32_t missing; /* this one faults */
 static struct cpu_perfmon enumerated;
-static bool has_ds, has_pdcm;
+static bool has_ds, has_pdcm, hypervisor;
+static uint32_t signature;
 
 static uint64_t *find(uint32_t msr)
 {
@@ -59,6 +61,19 @@ bool cpu_has_ds(void)
     return has_ds;
 }
 
+bool cpu_has_hypervisor(void)
+{
+    return hypervisor;
+}
+
+struct cpuid_regs cpuid_query(uint32_t leaf, uint32_t subleaf)
+{
+    (void)subleaf;
+    if (leaf == 1)
+        return (struct cpuid_regs){.eax = signature};
+    return (struct cpuid_regs){0, 0x756E6547, 0x6C65746E, 0x49656E69}; /* GenuineIntel */
+}
+
 bool cpu_has_pdcm(void)
 {
     return has_pdcm;
@@ -78,6 +93,37 @@ static void reset(void)
                                       .events_absent = 0x58};
     *find(0x1A0) = 1 << 7;
     *find(0x345) = 0x23C3; /* full width, format 3, trap, registers, stack format 3 */
+}
+
+/* Signatures of real processors; under a hypervisor they say nothing. */
+static void test_quirks(void)
+{
+    static const struct {
+        uint32_t signature;
+        bool pebs, one_page, first_only;
+    } rows[] = {{0x6F6, false, true, true},     {0x10676, false, true, true},
+                {0x106D1, false, true, true},   {0x106C2, true, true, true},
+                {0x30673, true, false, true},   {0x506C9, true, false, true},
+                {0x106A5, true, false, false},  {0x306C3, true, false, false},
+                {0x806F8, true, false, false},  {0xF4A, true, false, false},
+                {0x100F42, true, false, false}, {0x00000, true, false, false}};
+    struct pmc pmc;
+
+    for (unsigned i = 0; i < 2 * sizeof(rows) / sizeof(rows[0]); i++) {
+        unsigned row = i / 2;
+
+        reset();
+        signature = rows[row].signature;
+        hypervisor = i % 2;
+        pmc_identify(&pmc);
+        EXPECT_EQ(pmc.has_pebs, rows[row].pebs || hypervisor);
+        EXPECT_EQ(pmc.pebs_one_page, rows[row].one_page && !hypervisor);
+        EXPECT_EQ(pmc.pebs_first_only, rows[row].first_only && !hypervisor);
+        EXPECT_EQ(!quirk_source("GenuineIntel", signature), !rows[row].first_only);
+        EXPECT_EQ(quirks_of("AuthenticAMD", signature), 0);
+    }
+    signature = 0;
+    hypervisor = false;
 }
 
 static void test_identify(void)
@@ -199,6 +245,7 @@ static void test_state(void)
 
 int main(void)
 {
+    RUN(test_quirks);
     RUN(test_identify);
     RUN(test_no_pebs);
     RUN(test_counter);
