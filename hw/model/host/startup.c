@@ -23,45 +23,9 @@
 #define REAL_LDT       0x82u
 #define REAL_TSS       0x8Bu
 
-enum {
-    ICR_VECTOR = 0xFF,
-    ICR_MODE = 0x700,
-    ICR_STARTUP = 0x600,
-    ICR_LOGICAL = 0x800,
-    ICR_SHORTHAND = 0xC0000,
-    XAPIC_ALL = 0xFF
-};
-
-/* Known to startup.asm by its layout. */
-struct seat {
-    uint32_t apic_id;
-    uint32_t page; /* where the guest wants it */
-    uint64_t stack_top;
-    void *memory;
-};
 _Static_assert(sizeof(struct seat) == STARTUP_SEAT_BYTES, "startup.asm");
 
-struct seat startup_seats[MODEL_SEATS_MAX];
-uint32_t startup_seat_count;
 static uint64_t top_of_ram;
-static uint8_t *start_page; /* NULL: processors are left alone */
-
-bool startup_watched(void)
-{
-    return start_page;
-}
-
-uint32_t startup_command(uint32_t destination, uint32_t command)
-{
-    bool everyone = command & (ICR_SHORTHAND | ICR_LOGICAL) || destination == XAPIC_ALL ||
-                    destination == ~0u;
-    if (!start_page || (command & ICR_MODE) != ICR_STARTUP)
-        return command;
-    for (uint32_t i = 0; i < startup_seat_count; i++)
-        if (everyone || startup_seats[i].apic_id == destination)
-            startup_seats[i].page = command & ICR_VECTOR;
-    return (command & ~(uint32_t)ICR_VECTOR) | (uint32_t)((uintptr_t)start_page / PAGE_BYTES);
-}
 
 /* --- on the processor that starts --- */
 
@@ -153,7 +117,7 @@ enum model_status model_stay(const struct model_stay *stay)
     }
     nested_build(stay->shared, stay->shared_bytes / PAGE_BYTES, top_of_ram);
     protect(stay);
-    start_page = stay->low_page;
-    startup_fill(start_page, first_tables);
+    startup_page_used = stay->low_page;
+    startup_fill(startup_page_used, first_tables);
     return MODEL_OK;
 }

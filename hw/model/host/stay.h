@@ -17,8 +17,17 @@ void nested_read_only(uint64_t start, uint64_t bytes);
 void nested_use(struct model_cpu *cpu);
 void nested_exit(struct model_cpu *cpu);
 
-/* startup.c - processors that the guest starts */
-bool startup_watched(void); /* whether the guest's commands must be seen */
+/* seats.c - processors that the guest starts; known to startup.asm by its layout */
+struct seat {
+    uint32_t apic_id;
+    uint32_t page; /* where the guest wants it */
+    uint64_t stack_top;
+    void *memory;
+};
+extern struct seat startup_seats[MODEL_SEATS_MAX];
+extern uint32_t startup_seat_count;
+extern uint8_t *startup_page_used; /* NULL: processors are left alone */
+bool startup_watched(void);        /* whether the guest's commands must be seen */
 /* A command for the interrupt command register, in its x2APIC shape; what to send instead. */
 uint32_t startup_command(uint32_t destination, uint32_t command);
 
