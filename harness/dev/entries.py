@@ -152,6 +152,8 @@ def style_entries(out):
     """House rules, formatting, and the installer's own claim."""
     return [
         Entry("style", [sys.executable, "harness/dev/style.py", "--out", out]),
+        Entry("rooms", [sys.executable, "harness/dev/rooms.py", "--out", out],
+              wants=[r"^rooms \d+, arrows \d+, cycles 0$"]),
         Entry("format", ["sh", "-c", "git ls-files -z '*.c' '*.h' | xargs -0 "
                          "clang-format --dry-run -Werror"]),
         Entry("coverage", [sys.executable, "harness/dev/coverage.py", "--out", out]),
