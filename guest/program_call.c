@@ -9,14 +9,7 @@
 
 #include "hw/user.h"
 
-enum {
-    CALL_CLONE = 56,
-    CALL_FORK = 57,
-    CALL_VFORK = 58,
-    CALL_EXIT = 60,
-    CALL_EXIT_GROUP = 231,
-    CALL_CLONE3 = 435
-};
+enum { CALL_EXIT = 60, CALL_EXIT_GROUP = 231 };
 
 static const struct program_call *const tables[] = {
     program_memory_calls, program_file_calls,   program_name_calls,
@@ -30,38 +23,6 @@ static program_call_fn *find(uint64_t number)
             if (call->number == number)
                 return call->serve;
     return NULL;
-}
-
-/* Programs and their C libraries read the error; these ask for another flow of control. */
-static int refusal(unsigned number)
-{
-    switch (number) {
-    case CALL_CLONE:
-    case CALL_FORK:
-    case CALL_VFORK:
-        return PROGRAM_EAGAIN;
-    default:
-        return PROGRAM_ENOSYS;
-    }
-}
-
-uint64_t program_refuse(struct program *p, unsigned number)
-{
-    unsigned i = 0;
-
-    while (i < p->refusals && p->refused[i].number != number)
-        i++;
-    if (i == p->refusals && i < PROGRAM_REFUSED)
-        p->refused[p->refusals++] = (struct program_refusal){.number = number};
-    if (i < p->refusals)
-        p->refused[i].count++;
-    return ERROR(refusal(number));
-}
-
-_Noreturn void program_stuck(struct program *p, struct trap_frame *frame, const char *call)
-{
-    p->stuck_at = call;
-    user_leave(frame, PROGRAM_STUCK);
 }
 
 void program_call(struct program *p, struct trap_frame *f)

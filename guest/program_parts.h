@@ -46,7 +46,9 @@ extern const struct program_call program_memory_calls[], program_file_calls[],
     program_name_calls[], program_number_calls[], program_signal_calls[], program_self_calls[],
     program_stat_calls[], program_time_calls[], program_wait_calls[];
 
-/* guest/program_space.c. The program's pages: what is outside its mappings goes back. */
+/* guest/program_space.c. What the file asks for; false: it does not fit. */
+bool program_load(struct program *p);
+/* The program's pages: what is outside its mappings goes back. */
 void program_unmap(struct program *p, uint64_t start, uint64_t bytes);
 /* The mapping is set already: pages that are there get its rights. */
 void program_protect(struct program *p, uint64_t start, uint64_t bytes, unsigned rights);
@@ -69,6 +71,7 @@ bool program_may_lie(const struct program *p, uint64_t start, uint64_t bytes);
 
 /* guest/program_call.c: the system call in the frame; the result is in rax then. */
 void program_call(struct program *p, struct trap_frame *frame);
+/* guest/program_refuse.c */
 /* Counts it, and gives its error. */
 uint64_t program_refuse(struct program *p, unsigned number);
 /* Ends the run: it waits for what cannot come. */
