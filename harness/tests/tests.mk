@@ -110,7 +110,7 @@ HOST_TESTS += record_ptrace
 record_ptrace_SRCS = harness/tests/traced/record_ptrace.c
 
 HOST_TESTS += test_model_store
-test_model_store_SRCS := $(UNIT)/test_model_store.c $(FAKES)/model_apic.c $(addprefix \
+test_model_store_SRCS := $(UNIT)/test_model_store.c $(addprefix \
     hw/model/,bts/record.c \
     bts/record_filter.c bts/delayed_store.c bts/dropped_records.c host/msr.c \
     bts/branch_stack.c perfmon/perfmon.c perfmon/count.c perfmon/pebs.c \

@@ -34,6 +34,11 @@ class Tool(unittest.TestCase):
             self.assertTrue(any(words in line for line in self.found(**change)),
                             (words, self.found(**change)))
 
+    def test_errata(self):
+        named = coverage.checks(LIST)
+        self.assertEqual(list(coverage.excused(named, ["bts.*", "hw.two", "bts.rtm.x"])), [])
+        self.assertEqual(len(list(coverage.excused(named, ["pebs.*"]))), 1)
+
     def test_the_table(self):
         known = clauses.load()
         self.assertEqual(sum(row.counted for row in known), 142)
