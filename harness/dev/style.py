@@ -58,6 +58,7 @@ DECLARATION = re.compile(
 HOST_CALLS = {"model_defect_count": "docs/defects.md is made with it",
               "model_policy_count": "docs/defects.md is made with it",
               "branch_taken": "the host's steps of workloads are judged by it",
+              "quirk_source": "tests hold every row of the table to have one",
               "session_set_reset": "a driver's call; its tests and fuzzer are on the host"}
 CHECK_HEADINGS = ("Claim:", "How:", "Wrong if:")
 
