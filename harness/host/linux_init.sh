@@ -22,6 +22,9 @@ for module in /modules/*; do
 done
 ip link set lo up
 ln -s /proc/self/fd /dev/fd
+ln -s fd/0 /dev/stdin
+ln -s fd/1 /dev/stdout
+ln -s fd/2 /dev/stderr
 hostname waymark
 
 # An emulator is slow: perf must not lower its rate for that. Root sees all addresses.
@@ -52,8 +55,9 @@ await() {
 
 if [ -e /run/words ]; then
     port=$(await org.waymark.words '/sys/class/virtio-ports/*/name') || port=console
-    sh /run/words >"/dev/$port" 2>&1 </dev/null
-    status=$?
+    # Through a pipe: a port cannot be opened twice, and words may write to /dev/stderr.
+    { sh /run/words 2>&1 </dev/null; echo $? >/run/words-status; } | cat >"/dev/$port"
+    status=$(cat /run/words-status)
 else
     echo "bts: $(ls -d /sys/bus/event_source/devices/intel_bts 2>/dev/null ||
         echo 'no intel_bts here')"

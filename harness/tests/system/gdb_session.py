@@ -273,7 +273,7 @@ def interrupt(truth, start):
                     "record stop", "thbreak finish" if hardware else "tbreak finish",
                     "continue",
                     "set $saved = $pc", "set $pc = 0x10", "continue", "set $pc = $saved",
-                    "watch result" if hardware else "info breakpoints", "signal 0",
+                    "watch result" if hardware else "tbreak leaf", "signal 0",
                     "p result", "kill"]
         said = interrupted(server.words(commands))
     print(said)

@@ -39,7 +39,6 @@ static void check_plan(const struct elf_plan *plan, size_t size)
         demand(s->start >= ELF_LOWEST && s->start + s->bytes > s->start);
         demand(s->start + s->bytes <= ELF_LOW_END ||
                (s->start >= ELF_HIGH && s->start + s->bytes <= ELF_HIGH_END));
-        demand((s->flags & (ELF_WRITE | ELF_EXECUTE)) != (ELF_WRITE | ELF_EXECUTE));
         demand(i == 0 || s[-1].start + s[-1].bytes <= s->start);
         entries += (s->flags & ELF_EXECUTE) && plan->entry >= s->start &&
                    plan->entry < s->start + s->bytes;
