@@ -57,6 +57,8 @@ CHECK("pmc.count.long_program", MUST, "PMC-04 PMC-06", NEED_PMC)
         uint64_t argument;
     } programs[] = {{"bench.loop", 40000}, {"bench.straight", 350}, {"bench.call", 18000}};
 
+    unsigned places = run_count_of(run, PLACES, 2);
+
     for (size_t i = 0; i < sizeof(programs) / sizeof(programs[0]); i++) {
         const struct workload *w = trace_find(run, programs[i].name);
         struct sums one = stepped(run, w, 1), all = stepped(run, w, programs[i].argument);
@@ -69,8 +71,8 @@ CHECK("pmc.count.long_program", MUST, "PMC-04 PMC-06", NEED_PMC)
         counting_add(&c, INSTRUCTIONS, PMC_INSTRUCTIONS, PMC_USR);
         counting_add(&c, BRANCHES, PMC_BRANCHES, PMC_USR);
         count(&c, w, 1, 0, &shortest.instructions, &shortest.branches);
-        for (unsigned place = 0; place <= PLACES; place++) {
-            uint64_t before = place ? long_run * place / (PLACES + 1) + place : 0;
+        for (unsigned place = 0; place <= places; place++) {
+            uint64_t before = place ? long_run * place / (places + 1) + place : 0;
             struct sums seen;
 
             for (unsigned attempt = 0; attempt < 2; attempt++) {
