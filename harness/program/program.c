@@ -111,6 +111,19 @@ static bool on_timer(struct trap_frame *frame, void *arg)
     return true;
 }
 
+/*
+ * Into the trace. A full buffer takes no more: where no interrupt came in time, nobody knows how
+ * many branches are missing, but that some are.
+ */
+static void take_records(void)
+{
+    size_t count = 0;
+
+    bts_drain(&state.bts, recorder_sink, recorder(), &count);
+    if (count >= state.capacity)
+        recorder_lost(recorder(), WTR_UNKNOWN, WTR_REASON_OVERFLOW);
+}
+
 /* What is recorded next stands in the trace behind the branches that led to it. */
 static void drain(void)
 {
@@ -119,7 +132,7 @@ static void drain(void)
     if (!state.traced)
         return;
     bts_stop(&state.bts);
-    bts_drain(&state.bts, recorder_sink, recorder(), NULL);
+    take_records();
     if (running)
         bts_start(&state.bts);
 }
@@ -201,7 +214,7 @@ static bool start_trace(void)
 static void stop_trace(void)
 {
     bts_stop(&state.bts);
-    bts_drain(&state.bts, recorder_sink, recorder(), NULL);
+    take_records();
     pmi_disarm(&state.pmi);
     bts_teardown(&state.bts);
 }
