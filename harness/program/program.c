@@ -112,8 +112,8 @@ static bool on_timer(struct trap_frame *frame, void *arg)
 }
 
 /*
- * Into the trace. A full buffer takes no more: where no interrupt came in time, nobody knows how
- * many branches are missing, but that some are.
+ * Into the trace. A full buffer takes no more: where no interrupt came in time, nobody knows
+ * how many branches are missing, but that some are.
  */
 static void take_records(void)
 {
