@@ -5,7 +5,6 @@ same end.  A language whose compiler is not here is skipped.
 programs_session.py served|refused|c|c++|rust|ada|pascal BUILD-FOLDER OWN-FOLDER
 """
 
-import json
 import os
 import re
 import shutil
@@ -17,6 +16,7 @@ ROOT = Path(__file__).resolve().parents[3]
 sys.path[0] = str(ROOT)
 
 from harness.tests.fakes import wtr_file  # noqa: E402
+from harness.tests.system.ending import conclude  # noqa: E402
 
 SOURCES = ROOT / "harness/tests/programs/libc"
 ENVIRONMENT = {"GREETING": "hi there", "EMPTY": ""}
@@ -153,12 +153,7 @@ def main():
             return 0
     else:
         {"served": served, "refused": refused}[what](session)
-    for line in session.complaints:
-        print(line)
-    (session.place / "complaints.json").write_text(json.dumps(session.complaints))
-    print("%s: %s" % (what, "%d wrong" % len(session.complaints) if session.complaints
-                      else "as expected"))
-    return 1 if session.complaints else 0
+    return conclude(what, session)
 
 
 if __name__ == "__main__":

@@ -5,7 +5,6 @@ the same file run and single-stepped on the host.
 trace_session.py few|programs|files|full|avx BUILD-FOLDER OWN-FOLDER
 """
 
-import json
 import re
 import struct
 import subprocess
@@ -16,6 +15,7 @@ ROOT = Path(__file__).resolve().parents[3]
 sys.path[0] = str(ROOT)
 
 from harness.tests.fakes import wtr_file  # noqa: E402
+from harness.tests.system.ending import conclude  # noqa: E402
 
 # Program, its words, further options of the run.
 RUNS = (
@@ -239,12 +239,7 @@ def main():
     session = Session(out, place)
     {"few": few, "programs": programs, "files": files, "full": full,
      "avx": avx}[what](session)
-    for line in session.complaints:
-        print(line)
-    (session.place / "complaints.json").write_text(json.dumps(session.complaints))
-    print("%s: %s" % (what, "%d wrong" % len(session.complaints) if session.complaints
-                      else "as expected"))
-    return 1 if session.complaints else 0
+    return conclude(what, session)
 
 
 if __name__ == "__main__":
